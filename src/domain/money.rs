@@ -24,8 +24,8 @@ impl Currency {
     /// every code not listed has two.
     pub fn exponent(&self) -> u32 {
         match self.as_str() {
-            "bif" | "clp" | "djf" | "gnf" | "jpy" | "kmf" | "krw" | "mga" | "pyg" | "rwf" | "vnd" | "vuv" | "xaf" | "xof"
-            | "xpf" => 0,
+            "bif" | "clp" | "djf" | "gnf" | "jpy" | "kmf" | "krw" | "mga" | "pyg" | "rwf" | "vnd" | "vuv" | "xaf"
+            | "xof" | "xpf" => 0,
             "bhd" | "jod" | "kwd" | "omr" | "tnd" => 3,
             _ => 2,
         }

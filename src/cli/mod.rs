@@ -1,0 +1,3 @@
+//! The command line: one file per command, one shape for options, output and errors.
+
+pub mod failure;

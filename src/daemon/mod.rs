@@ -1,0 +1,1 @@
+//! The background thread: receives, applies, retries, and tells the screen that something changed.

@@ -1,0 +1,1 @@
+//! Outgoing transfers: pay an order once and never again.

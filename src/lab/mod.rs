@@ -1,0 +1,1 @@
+//! The ordering lab: scenarios, strategies compared over orders, the chaos proxy's plans.

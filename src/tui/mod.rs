@@ -1,0 +1,1 @@
+//! The terminal screens: state, update and view apart, one file per screen.
