@@ -1,1 +1,9 @@
 //! Everything that speaks to Stripe: signatures, the API client, the real CLI as a child.
+
+pub mod answer;
+pub mod budget;
+pub mod client;
+pub mod error;
+pub mod key;
+pub mod paging;
+pub mod transfer;
