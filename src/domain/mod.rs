@@ -16,3 +16,4 @@ pub mod leg;
 pub mod money;
 pub mod owner;
 pub mod payout;
+pub mod strategy;

@@ -1,1 +1,3 @@
 //! The ordering lab: scenarios, strategies compared over orders, the chaos proxy's plans.
+
+pub mod rng;

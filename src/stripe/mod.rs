@@ -6,4 +6,5 @@ pub mod client;
 pub mod error;
 pub mod key;
 pub mod paging;
+pub mod simulate;
 pub mod transfer;
