@@ -116,21 +116,27 @@ pub struct Posted {
     pub name: String,
     /// [`Leg::upto`].
     pub upto: i64,
+    /// Minor units.
+    pub amount: i64,
 }
 
 /// R4: the legs a snapshot implies and the journal lacks. Cumulative legs shrink to the part not yet posted.
-pub fn missing(implied: &[Leg], posted: &[Posted]) -> Vec<Leg> {
-    implied
-        .iter()
-        .filter_map(|leg| {
-            let reached = posted.iter().filter(|p| p.name == leg.name).map(|p| p.upto).max();
-            match reached {
-                None => Some(leg.clone()),
-                Some(reached) if leg.upto > reached => Some(Leg { amount: leg.upto - reached, ..leg.clone() }),
-                Some(_) => None,
+/// `Err` when a leg was posted once with another amount: two snapshots contradict each other.
+pub fn missing(implied: &[Leg], posted: &[Posted]) -> Result<Vec<Leg>, String> {
+    let mut legs = Vec::new();
+    for leg in implied {
+        let before = posted.iter().filter(|p| p.name == leg.name).max_by_key(|p| p.upto);
+        match before {
+            None => legs.push(leg.clone()),
+            Some(p) if leg.upto > p.upto => legs.push(Leg { amount: leg.upto - p.upto, ..leg.clone() }),
+            Some(p) if leg.upto == 0 && p.amount != leg.amount => {
+                let (had, now) = (leg.currency.money(p.amount), leg.currency.money(leg.amount));
+                return Err(format!("contradiction: {} was posted with {had}, this says {now}", leg.name));
             }
-        })
-        .collect()
+            Some(_) => {}
+        }
+    }
+    Ok(legs)
 }
 
 /// What was posted, in one line, for the inbox's "what it did".
@@ -150,12 +156,12 @@ mod tests {
             Leg::once("out", Side::Funds(Owner::platform()), Side::Funds(s.clone()), 100, usd),
             Leg::cumulative("reversed", Side::Claims(s), Side::Funds(Owner::platform()), 70, usd),
         ];
-        assert_eq!(missing(&legs, &[]).len(), 2);
-        let posted = [Posted { name: "out".into(), upto: 0 }, Posted { name: "reversed".into(), upto: 40 }];
-        let rest = missing(&legs, &posted);
+        let posted = |name: &str, upto, amount| Posted { name: name.into(), upto, amount };
+        assert_eq!(missing(&legs, &[]).unwrap().len(), 2);
+        let rest = missing(&legs, &[posted("out", 0, 100), posted("reversed", 40, 40)]).unwrap();
         assert_eq!(rest.len(), 1);
         assert_eq!((rest[0].amount, rest[0].upto), (30, 70));
-        let all = [posted[0].clone(), Posted { name: "reversed".into(), upto: 70 }];
-        assert!(missing(&legs, &all).is_empty());
+        assert!(missing(&legs, &[posted("out", 0, 100), posted("reversed", 70, 30)]).unwrap().is_empty());
+        assert!(missing(&legs, &[posted("out", 0, 90)]).unwrap_err().starts_with("contradiction"));
     }
 }

@@ -12,8 +12,18 @@
 //!
 //! Rule numbers are those of the README's chapter "How it decides".
 
+pub mod book;
+pub mod details;
+pub mod engine;
+pub mod event;
+pub mod guard;
+pub mod joint;
 pub mod leg;
+pub mod memory;
 pub mod money;
+pub mod object;
+pub mod outcome;
 pub mod owner;
 pub mod payout;
+pub mod retry;
 pub mod strategy;
