@@ -2,9 +2,12 @@
 
 pub mod answer;
 pub mod budget;
+pub mod cli;
 pub mod client;
 pub mod error;
 pub mod key;
+pub mod listen;
+mod listen_line;
 pub mod paging;
 pub mod simulate;
 pub mod transfer;

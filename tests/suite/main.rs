@@ -4,4 +4,5 @@
 
 mod layers;
 mod stripe_client;
+mod stripe_listen;
 mod support;
