@@ -2,7 +2,8 @@
 //!
 //! | rule | where |
 //! |---|---|
-//! | R2 one event whole or not at all, R5 fail and retry | [`engine`] |
+//! | R2 one event whole or not at all | [`receive`] |
+//! | R5 fail and retry | [`engine`] |
 //! | R3 payout states | [`payout`] |
 //! | R4 double entry, funds and claims | [`leg`], [`guard`] |
 //! | R5 gaps between attempts, joint try | [`retry`], [`joint`] |
@@ -25,5 +26,6 @@ pub mod object;
 pub mod outcome;
 pub mod owner;
 pub mod payout;
+pub mod receive;
 pub mod retry;
 pub mod strategy;
