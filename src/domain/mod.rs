@@ -13,6 +13,7 @@
 //!
 //! Rule numbers are those of the README's chapter "How it decides".
 
+pub mod alert;
 pub mod book;
 pub mod details;
 pub mod engine;
@@ -27,5 +28,6 @@ pub mod outcome;
 pub mod owner;
 pub mod payout;
 pub mod receive;
+pub mod reconcile;
 pub mod retry;
 pub mod strategy;
