@@ -51,6 +51,11 @@ impl Answer {
         Err(ApiError::from_answer(self.status, &self.body, self.request_id, self.replayed, self.should_retry))
     }
 
+    /// Stripe's clock when it answered, unix seconds.
+    pub fn unix_date(&self) -> Option<i64> {
+        chrono::DateTime::parse_from_rfc2822(self.date.as_deref()?).ok().map(|d| d.timestamp())
+    }
+
     /// The body as JSON of a 2xx answer.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.body)

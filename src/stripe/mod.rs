@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cli;
 pub mod client;
 pub mod error;
+pub mod fetched;
 pub mod key;
 pub mod listen;
 mod listen_line;
