@@ -36,14 +36,14 @@ CREATE TABLE events (
 CREATE INDEX events_received ON events (seq) WHERE state = 0;
 CREATE INDEX events_by_state ON events (state, seq) WHERE state IN (1, 2, 4, 5, 6);
 CREATE INDEX events_due ON events (next_ms) WHERE state = 1;
-CREATE INDEX events_by_need ON events (needs_account, needs_currency, needs_debit) WHERE state IN (1, 2);
+CREATE INDEX events_by_need ON events (livemode, needs_account, needs_currency, needs_debit) WHERE state IN (1, 2);
 CREATE INDEX events_by_object ON events (object, seq) WHERE object <> '';
 CREATE INDEX events_by_account ON events (account, seq);
 CREATE TRIGGER events_are_kept BEFORE DELETE ON events BEGIN SELECT raise(ABORT, 'event ids are kept for ever'); END;
 
 -- The body, byte for byte as it was received and signed. May be pruned, never changed.
 CREATE TABLE payloads (
-    seq  INTEGER PRIMARY KEY REFERENCES events (seq),
+    seq  INTEGER PRIMARY KEY REFERENCES events (seq) DEFERRABLE INITIALLY DEFERRED,
     body BLOB NOT NULL
 ) STRICT;
 CREATE TRIGGER payloads_never_change BEFORE UPDATE ON payloads BEGIN SELECT raise(ABORT, 'payloads never change'); END;
@@ -51,7 +51,7 @@ CREATE TRIGGER payloads_never_change BEFORE UPDATE ON payloads BEGIN SELECT rais
 -- Failed tries of a blocked event.
 CREATE TABLE tries (
     id    INTEGER PRIMARY KEY,
-    seq   INTEGER NOT NULL REFERENCES events (seq),
+    seq   INTEGER NOT NULL REFERENCES events (seq) DEFERRABLE INITIALLY DEFERRED,
     at_ms INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX tries_by_event ON tries (seq, id);
@@ -70,6 +70,7 @@ CREATE TABLE payouts (
     debit           INTEGER NOT NULL CHECK (debit IN (0, 1)),
     ambiguous       INTEGER NOT NULL DEFAULT 0 CHECK (ambiguous IN (0, 1)),
     details         TEXT    NOT NULL,
+    details_rank    INTEGER NOT NULL,
     details_created INTEGER NOT NULL,
     details_event   TEXT    NOT NULL,
     arrival_date    INTEGER,
@@ -112,7 +113,7 @@ CREATE TABLE journal (
     object       TEXT    NOT NULL,
     leg          TEXT    NOT NULL,
     upto         INTEGER NOT NULL CHECK (upto >= 0),
-    event        INTEGER REFERENCES events (seq),
+    event        INTEGER REFERENCES events (seq) DEFERRABLE INITIALLY DEFERRED,
     debit        INTEGER,
     debit_class  INTEGER NOT NULL CHECK (debit_class BETWEEN 0 AND 2),
     credit       INTEGER,
@@ -132,9 +133,11 @@ CREATE INDEX journal_by_credit ON journal (credit, id) WHERE credit IS NOT NULL;
 CREATE TRIGGER journal_never_changes BEFORE UPDATE ON journal BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;
 CREATE TRIGGER journal_is_kept BEFORE DELETE ON journal BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;
 
+-- An event's own rows may be written before the event: the references are checked at commit.
+
 -- The legs that a waiting or stuck event wants to post. account is null outside Stripe.
 CREATE TABLE pending_legs (
-    seq            INTEGER NOT NULL REFERENCES events (seq),
+    seq            INTEGER NOT NULL REFERENCES events (seq) DEFERRABLE INITIALLY DEFERRED,
     n              INTEGER NOT NULL,
     leg            TEXT    NOT NULL,
     upto           INTEGER NOT NULL,

@@ -54,6 +54,11 @@ impl Engine {
         Self { live, profile, rules: Rules::default(), joint_due: true }
     }
 
+    /// Says that the facts may have changed behind the engine's back: the next sweep tries waiting events together.
+    pub fn joint_again(&mut self) {
+        self.joint_due = true;
+    }
+
     /// Posts legs if the guard allows it.
     pub(super) fn try_post<B: Book>(
         &mut self,

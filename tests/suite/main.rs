@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod layers;
+mod store_writer;
 mod stripe_client;
 mod stripe_listen;
 mod support;
