@@ -28,7 +28,7 @@ pub fn each(deliveries: &[Delivery], mut handle: impl FnMut(&mut Table, &Deliver
     let mut table = Table::default();
     let steps = deliveries.iter().enumerate().map(|(i, delivery)| {
         let (act, changed) = handle(&mut table, delivery);
-        Step { delivery: i, at: delivery.at, act, changed }
+        Step { delivery: Some(i), at: delivery.at, act, changed }
     });
     Run { steps: steps.collect(), ..Run::default() }
 }

@@ -32,7 +32,7 @@ impl Strategy for FetchOnReceipt {
             let written_at = deliveries[indices[indices.len() - 1]].at;
             for (i, _, answer) in read.into_iter().rev() {
                 let changed = write(&mut table, &deliveries[i].event, answer);
-                run.steps.push(Step { delivery: i, at: written_at, act: Act::Applied, changed });
+                run.steps.push(Step { delivery: Some(i), at: written_at, act: Act::Applied, changed });
             }
         }
         run

@@ -117,7 +117,7 @@ impl<'a> Workers<'a> {
             let first = self.accepted.get(delivery.event.id.as_str());
             if first.is_some_and(|first| delivery.at - first < DUPLICATE_WINDOW_S) {
                 let act = Act::Skipped("a repeat within five minutes");
-                self.run.steps.push(Step { delivery: self.arrived, at: delivery.at, act, changed: Vec::new() });
+                self.run.steps.push(Step { delivery: Some(self.arrived), at: delivery.at, act, changed: Vec::new() });
             } else {
                 self.accepted.insert(&delivery.event.id, delivery.at);
                 self.queue.push(Message { delivery: self.arrived, visible_from: delivery.at });
@@ -151,6 +151,6 @@ impl<'a> Workers<'a> {
         } else {
             (Act::Skipped("not a higher version"), vec![])
         };
-        self.run.steps.push(Step { delivery, at: self.now, act, changed });
+        self.run.steps.push(Step { delivery: Some(delivery), at: self.now, act, changed });
     }
 }

@@ -7,7 +7,9 @@ mod arrival_order;
 mod created_compare;
 mod fetch_on_receipt;
 mod fifo_queue;
+mod ledger;
 mod state_machine;
+pub mod stripe;
 mod table;
 mod version_compare;
 
@@ -22,6 +24,8 @@ pub use fetch_on_receipt::FetchOnReceipt;
 pub use fifo_queue::FifoQueue;
 pub use state_machine::StateMachine;
 pub use version_compare::VersionCompare;
+
+use super::engine::Rules;
 
 /// What a reader of the row sees: `status`, `version`, `plan`, `total`, …
 pub type View = BTreeMap<String, Value>;
@@ -52,8 +56,8 @@ pub struct Event {
     pub rank: Option<i64>,
     /// What it says.
     pub change: Change,
-    /// The body as Stripe would send it, for the rules that need all of it.
-    pub body: Option<Arc<str>>,
+    /// Stripe's event, where it is one: then the engine itself is asked.
+    pub stripe: Option<Arc<super::event::Event>>,
 }
 
 /// One arrival.
@@ -91,12 +95,14 @@ pub enum Act {
     Skipped(&'static str),
     /// It is kept and will be tried again.
     Waits,
+    /// It is kept for a person.
+    Stuck,
 }
 
 /// A row after a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// The object's id, or `OWNER currency` for a balance.
+    /// The object's id.
     pub object: String,
     /// What a reader sees from now on; none when the row is deleted.
     pub view: Option<Arc<View>>,
@@ -107,8 +113,8 @@ pub struct Shown {
 /// One delivery handled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Index into the deliveries.
-    pub delivery: usize,
+    /// Index into the deliveries; none for a sweep, which retries what waits.
+    pub delivery: Option<usize>,
     /// When it was handled, unix seconds.
     pub at: i64,
     /// What became of it.
@@ -135,6 +141,12 @@ pub struct Run {
     pub api_calls: u32,
     /// Rounds of the workers; empty where there is no queue.
     pub trace: Vec<Round>,
+    /// The balances at the end, where the strategy keeps its own: minor units per `OWNER currency`.
+    pub balances: Option<BTreeMap<String, i64>>,
+    /// Whether a balance was posted below zero at any moment.
+    pub owed: bool,
+    /// Seconds after the last delivery until the last row that waited was posted; 0 when none had to wait.
+    pub settled_after: i64,
     /// Deliveries that still wait at the end.
     pub waiting: Vec<usize>,
     /// What the reader has to know, for instance that the sender has no version.
@@ -142,6 +154,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// The balances at the end: the strategy's own, or what the payloads in its rows imply.
+    pub fn balances(&self) -> BTreeMap<String, i64> {
+        self.balances.clone().unwrap_or_else(|| {
+            let rows = self.rows(usize::MAX);
+            let kept = rows.values().filter(|shown| shown.view.is_some()).filter_map(|shown| shown.from.as_ref());
+            stripe::balances(kept.flat_map(|event| event.legs()))
+        })
+    }
+
     /// The rows after the first `steps` steps.
     pub fn rows(&self, steps: usize) -> BTreeMap<&str, &Shown> {
         let changed = self.steps.iter().take(steps).flat_map(|s| &s.changed);
@@ -159,8 +180,8 @@ pub trait Strategy {
     fn run(&self, deliveries: &[Delivery], sender: &Sender) -> Run;
 }
 
-/// The strategies that are compared, in the order of the contract. Ours is the last.
-pub fn all() -> Vec<Box<dyn Strategy + Send + Sync>> {
+/// The strategies that are compared, in the order of the contract. Ours is the last; its rules can be switched off.
+pub fn all(rules: Rules) -> Vec<Box<dyn Strategy + Send + Sync>> {
     vec![
         Box::new(ArrivalOrder),
         Box::new(FetchOnReceipt { workers: 1 }),
@@ -169,7 +190,7 @@ pub fn all() -> Vec<Box<dyn Strategy + Send + Sync>> {
         Box::new(CreatedCompare { apply_ties: true }),
         Box::new(FifoQueue { compare_versions: false }),
         Box::new(FifoQueue { compare_versions: true }),
-        Box::new(StateMachine),
+        Box::new(StateMachine { rules }),
     ]
 }
 

@@ -5,11 +5,16 @@
 use std::collections::BTreeSet;
 
 use super::arrival_order::each;
+use super::table::Table;
 use super::version_compare::is_newer;
-use super::{Act, Change, Delivery, Event, Run, Sender, Strategy, table::Table};
+use super::{Act, Change, Delivery, Event, Run, Sender, Strategy, ledger};
+use crate::domain::engine::Rules;
 
 /// Forward-only.
-pub struct StateMachine;
+pub struct StateMachine {
+    /// The engine's rules, for Stripe's events.
+    pub rules: Rules,
+}
 
 impl Strategy for StateMachine {
     fn name(&self) -> &'static str {
@@ -21,6 +26,9 @@ impl Strategy for StateMachine {
     }
 
     fn run(&self, deliveries: &[Delivery], _: &Sender) -> Run {
+        if deliveries.iter().any(|d| d.event.stripe.is_some()) {
+            return ledger::run(self.rules, deliveries);
+        }
         let mut seen = BTreeSet::new();
         each(deliveries, |table, delivery| {
             let event = &delivery.event;

@@ -8,7 +8,15 @@ fn view(status: &str) -> Arc<View> {
 
 fn event(id: &str, object: &str, created: i64, version: Option<i64>, status: &str) -> Arc<Event> {
     let change = if status == "gone" { Change::Gone } else { Change::Snapshot(view(status)) };
-    Arc::new(Event { id: id.into(), object: object.into(), created, version, rank: Some(created), change, body: None })
+    Arc::new(Event {
+        id: id.into(),
+        object: object.into(),
+        created,
+        version,
+        rank: Some(created),
+        change,
+        stripe: None,
+    })
 }
 
 fn delivery(event: &Arc<Event>, at: i64) -> Delivery {
@@ -28,7 +36,7 @@ fn an_object_that_is_gone_is_deleted_by_a_fetch() {
     let fetched = FetchOnReceipt { workers: 1 }.run(&late, &sender);
     assert_eq!((status(&fetched, "x"), fetched.api_calls), (None, 2));
     assert_eq!(status(&ArrivalOrder.run(&late, &sender), "x"), Some("active".into()));
-    assert_eq!(status(&StateMachine.run(&late, &sender), "x"), None);
+    assert_eq!(status(&StateMachine { rules: Rules::default() }.run(&late, &sender), "x"), None);
 }
 
 #[test]
