@@ -1,1 +1,13 @@
 //! The background thread: receives, applies, retries, and tells the screen that something changed.
+
+mod apply;
+mod checkpoint;
+pub mod delivery;
+pub mod pipeline;
+
+pub use apply::Health;
+
+/// Our clock, unix milliseconds.
+pub fn now_ms() -> i64 {
+    chrono::Utc::now().timestamp_millis()
+}

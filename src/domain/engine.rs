@@ -54,6 +54,11 @@ impl Engine {
         Self { live, profile, rules: Rules::default(), joint_due: true }
     }
 
+    /// Whether waiting events should be tried together.
+    pub fn is_joint_due(&self) -> bool {
+        self.rules.joint_try && self.joint_due
+    }
+
     /// Says that the facts may have changed behind the engine's back: the next sweep tries waiting events together.
     pub fn joint_again(&mut self) {
         self.joint_due = true;

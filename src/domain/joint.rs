@@ -23,7 +23,7 @@ impl Engine {
     /// Tries blocked events together until nothing more goes. Returns whether anything went.
     pub(super) fn try_together<B: Book>(&mut self, book: &mut B, now_ms: i64) -> Result<bool, B::Error> {
         let mut moved = false;
-        while self.rules.joint_try && self.joint_due {
+        while self.is_joint_due() {
             self.joint_due = false;
             let rows = book.all_blocked()?;
             let Some(group) = find_group(book, rows)? else { break };

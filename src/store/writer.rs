@@ -123,8 +123,11 @@ impl Writer {
         })
     }
 
-    /// Whether a sweep at `now_ms` would find something due. Cheap: asked on every tick.
+    /// Whether a sweep at `now_ms` has something to do. Cheap: asked on every tick.
     pub fn is_due(&self, now_ms: i64) -> Result<bool, StoreError> {
+        if self.engine.is_joint_due() && self.cache.open.len() > 1 {
+            return Ok(true);
+        }
         let sql = "SELECT EXISTS (SELECT 1 FROM events WHERE state = 1 AND next_ms <= ?1)
                        OR EXISTS (SELECT 1 FROM events WHERE state = 0)";
         Ok(self.conn.prepare_cached(sql)?.query_row(params![now_ms], |row| row.get(0))?)
