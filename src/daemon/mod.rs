@@ -1,9 +1,12 @@
 //! The background thread: receives, applies, retries, and tells the screen that something changed.
 
 mod apply;
+pub mod backfill;
 mod checkpoint;
 pub mod delivery;
+pub mod intake;
 pub mod pipeline;
+pub mod side_error;
 
 pub use apply::Health;
 

@@ -1,11 +1,15 @@
 //! SQLite, and nothing but SQLite, lives here: the writer, the readers, and the shapes that screens read.
 
 pub mod act;
+pub mod alerts;
 mod book;
 mod cache;
 mod counters;
 pub mod error;
+pub mod findings;
 mod legs;
+pub mod marks;
 pub mod schema;
+pub mod side;
 pub mod view;
 pub mod writer;
