@@ -116,7 +116,7 @@ impl Apply {
 /// connections split into two halves that commit in turn.
 fn gather(queue: &Receiver<Delivery>, first: Delivery, previous: usize, commit: Duration) -> Vec<Delivery> {
     let mut group = vec![first];
-    let mut drain = |group: &mut Vec<Delivery>| group.extend(queue.try_iter().take(GROUP - group.len()));
+    let drain = |group: &mut Vec<Delivery>| group.extend(queue.try_iter().take(GROUP - group.len()));
     drain(&mut group);
     if commit > SLOW_COMMIT && previous >= 2 {
         let until = Instant::now() + (commit / 4).min(GATHER);

@@ -44,23 +44,40 @@ struct Head {
     created: i64,
 }
 
-/// Where a listing stands: read from the marks, written to them.
+/// Where a listing stands, kept in the marks.
 struct Place<'a> {
     side: &'a Side,
     owner: &'a Owner,
 }
 
 impl Place<'_> {
-    fn get(&self, what: &str) -> Result<Option<String>, SideError> {
-        Ok(self.side.mark(&format!("backfill_{what}:{}", self.owner))?)
+    fn name(&self, what: &str) -> String {
+        format!("backfill_{what}:{}", self.owner)
     }
 
-    fn set(&self, what: &str, value: Option<&str>) -> Result<(), SideError> {
-        Ok(self.side.set_mark(&format!("backfill_{what}:{}", self.owner), value)?)
+    /// Every event up to this second, Stripe's clock, came in.
+    fn until(&self) -> Result<Option<i64>, SideError> {
+        Ok(self.side.mark(&self.name("until"))?.and_then(|v| v.parse().ok()))
     }
 
-    fn number(&self, what: &str) -> Result<Option<i64>, SideError> {
-        Ok(self.get(what)?.and_then(|v| v.parse().ok()))
+    /// Of an unfinished listing: the newest second seen, and the last event on disk.
+    fn unfinished(&self) -> Result<Option<(i64, String)>, SideError> {
+        let mark = self.side.mark(&self.name("at"))?;
+        let parse = |mark: String| mark.split_once(' ').and_then(|(n, id)| Some((n.parse().ok()?, id.to_owned())));
+        Ok(mark.and_then(parse))
+    }
+
+    fn reached(&self, newest: i64, id: &str) -> Result<(), SideError> {
+        Ok(self.side.set_mark(&self.name("at"), Some(&format!("{newest} {id}")))?)
+    }
+
+    fn begin_afresh(&self) -> Result<(), SideError> {
+        Ok(self.side.set_mark(&self.name("at"), None)?)
+    }
+
+    fn complete(&self, until: i64) -> Result<(), SideError> {
+        self.side.set_mark(&self.name("until"), Some(&until.to_string()))?;
+        self.begin_afresh()
     }
 }
 
@@ -75,7 +92,7 @@ pub async fn backfill(
     now: i64,
 ) -> Result<Filled, SideError> {
     let place = Place { side, owner };
-    let seen = match place.number("until")? {
+    let seen = match place.until()? {
         Some(until) => Some(until),
         None => side.newest_created(owner)?,
     };
@@ -87,8 +104,8 @@ pub async fn backfill(
         since: wanted.max(oldest),
         too_old: seen.is_some_and(|s| s < oldest),
     };
-    let mut newest = place.number("newest")?.unwrap_or(0);
-    let mut cursor = if since.is_none() { place.get("cursor")? } else { None };
+    let unfinished = if since.is_none() { place.unfinished()? } else { None };
+    let (mut newest, mut cursor) = unfinished.map_or((0, None), |(newest, id)| (newest, Some(id)));
     if cursor.is_none() {
         let (first, more) = oldest_events(client, owner, filled.since).await?;
         cursor = keep(&place, intake, first, &mut newest, &mut filled).await?;
@@ -107,7 +124,7 @@ pub async fn backfill(
                 Err(error) => {
                     if is_about_the_cursor(&error) {
                         // The event has passed out of Stripe's 30 days; the next run begins afresh.
-                        place.set("cursor", None)?;
+                        place.begin_afresh()?;
                     }
                     return Err(error.into());
                 }
@@ -115,9 +132,9 @@ pub async fn backfill(
         }
     }
     let until = newest.max(seen.unwrap_or(0));
-    place.set("until", (until > 0).then(|| until.to_string()).as_deref())?;
-    place.set("cursor", None)?;
-    place.set("newest", None)?;
+    if until > 0 {
+        place.complete(until)?;
+    }
     Ok(filled)
 }
 
@@ -146,18 +163,16 @@ async fn keep(
     filled: &mut Filled,
 ) -> Result<Option<String>, SideError> {
     let Some(last) = page.last() else { return Ok(None) };
-    let unreadable = |e: serde_json::Error| ApiError::without_answer(ErrorKind::NotJson, &e.to_string());
-    let last: Head = serde_json::from_str(last.get()).map_err(unreadable)?;
+    let last: Head = serde_json::from_str(last.get()).map_err(|e| ApiError::unreadable(&e))?;
     for raw in &page {
-        let head: Head = serde_json::from_str(raw.get()).map_err(unreadable)?;
+        let head: Head = serde_json::from_str(raw.get()).map_err(|e| ApiError::unreadable(&e))?;
         *newest = (*newest).max(head.created);
     }
     let taken = intake.take(page.iter().map(|raw| raw.get().as_bytes().to_vec()).collect()).await?;
     filled.taken.stored += taken.stored;
     filled.taken.known += taken.known;
     filled.taken.refused += taken.refused;
-    place.set("newest", Some(&newest.to_string()))?;
-    place.set("cursor", Some(&last.id))?;
+    place.reached(*newest, &last.id)?;
     Ok(Some(last.id))
 }
 

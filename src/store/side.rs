@@ -53,7 +53,10 @@ pub struct OurBalance {
 impl Side {
     /// Opens the database once more.
     pub fn open(path: &Path, live: bool) -> Result<Self, StoreError> {
-        Ok(Self { conn: Mutex::new(super::schema::open(path)?), live })
+        let conn = super::schema::open(path)?;
+        // A checkpoint here would hold the writer up.
+        conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+        Ok(Self { conn: Mutex::new(conn), live })
     }
 
     /// Which mode (R10).
@@ -73,10 +76,11 @@ impl Side {
     /// Sets or, with `None`, forgets a mark of this mode.
     pub fn set_mark(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
         let (conn, name) = (self.conn(), self.mark_name(name));
-        Ok(match value {
+        match value {
             Some(value) => marks::set(&conn, &name, value)?,
             None => marks::forget(&conn, &name)?,
-        })
+        }
+        Ok(())
     }
 
     fn mark_name(&self, name: &str) -> String {
@@ -142,7 +146,8 @@ impl Side {
     /// Whether a payout has two different details in one second (R6).
     pub fn is_ambiguous(&self, payout: &str) -> Result<bool, StoreError> {
         let sql = "SELECT ambiguous FROM payouts WHERE livemode = ?1 AND id = ?2";
-        let found = self.conn().prepare_cached(sql)?.query_row(params![self.live, payout], |row| row.get(0)).optional()?;
+        let found =
+            self.conn().prepare_cached(sql)?.query_row(params![self.live, payout], |row| row.get(0)).optional()?;
         Ok(found.unwrap_or(false))
     }
 
@@ -246,7 +251,13 @@ impl Side {
     }
 
     /// Clears the alerts of a kind and account whose object is not in `still`.
-    pub fn clear_others(&self, kind: AlertKind, account: &str, still: &[String], now_ms: i64) -> Result<(), StoreError> {
+    pub fn clear_others(
+        &self,
+        kind: AlertKind,
+        account: &str,
+        still: &[String],
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
         let conn = self.conn();
         for row in alerts::list(&conn, self.live, 10_000)? {
             let a = &row.alert;

@@ -3,7 +3,7 @@
 use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
 
-use super::error::{ApiError, ErrorKind};
+use super::error::ApiError;
 
 /// What Stripe answered, whatever the status.
 #[derive(Debug, Clone)]
@@ -58,7 +58,6 @@ impl Answer {
 
     /// The body as JSON of a 2xx answer.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        serde_json::from_slice(&self.body)
-            .map_err(|e| self.cut(ApiError::without_answer(ErrorKind::NotJson, &e.to_string())))
+        serde_json::from_slice(&self.body).map_err(|e| self.cut(ApiError::unreadable(&e)))
     }
 }

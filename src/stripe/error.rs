@@ -82,6 +82,11 @@ impl ApiError {
         Self { kind, status: None, request_id: None, replayed: false, message: scrub(cause), should_retry: None }
     }
 
+    /// An answer whose JSON is not what Stripe documents.
+    pub fn unreadable(cause: &serde_json::Error) -> Self {
+        Self::without_answer(ErrorKind::NotJson, &cause.to_string())
+    }
+
     /// The error an answer with a status of 300 or more means.
     pub(super) fn from_answer(
         status: u16,

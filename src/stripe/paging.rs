@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::client::Client;
-use super::error::{ApiError, ErrorKind};
+use super::error::ApiError;
 use crate::domain::owner::Owner;
 
 /// Where a list is entered, and with it which way it is walked.
@@ -67,7 +67,7 @@ impl Walk<'_> {
             page.data.reverse();
         }
         let last = page.data.last().map(|raw| serde_json::from_str::<Identified>(raw.get())).transpose();
-        let last = last.map_err(|e| ApiError::without_answer(ErrorKind::NotJson, &e.to_string()))?;
+        let last = last.map_err(|e| ApiError::unreadable(&e))?;
         // A server that repeats itself would keep us here for ever.
         self.done = !page.has_more || last.as_ref().is_none_or(|l| Some(&l.id) == self.cursor.as_ref());
         self.cursor = last.map(|l| l.id).or_else(|| self.cursor.take());

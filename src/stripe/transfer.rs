@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::answer::Answer;
 use super::client::Client;
-use super::error::{ApiError, ErrorKind};
+use super::error::ApiError;
 use super::paging::Start;
 use crate::domain::owner::Owner;
 
@@ -60,7 +60,7 @@ impl Client {
         raw.iter()
             .map(|r| serde_json::from_str(r.get()))
             .collect::<Result<_, _>>()
-            .map_err(|e| ApiError::without_answer(ErrorKind::NotJson, &e.to_string()))
+            .map_err(|e| ApiError::unreadable(&e))
     }
 
     /// Asks for a transfer once; see [`Client::post_once`] for what the result means.

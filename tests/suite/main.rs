@@ -4,6 +4,7 @@
 
 mod layers;
 mod store_writer;
+mod stripe_backfill;
 mod stripe_client;
 mod stripe_listen;
 mod support;
