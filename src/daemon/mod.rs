@@ -6,7 +6,11 @@ mod checkpoint;
 pub mod delivery;
 pub mod intake;
 pub mod pipeline;
+pub mod receiver;
+pub mod rejections;
+pub mod secrets;
 pub mod side_error;
+pub mod start;
 
 pub use apply::Health;
 

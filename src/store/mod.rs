@@ -8,6 +8,7 @@ mod counters;
 pub mod error;
 pub mod findings;
 mod legs;
+pub mod lock;
 pub mod marks;
 pub mod schema;
 pub mod side;

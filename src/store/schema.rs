@@ -57,9 +57,21 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
+/// Creates the database's folder, the user's own.
+pub fn create_folder(folder: &Path) -> Result<(), StoreError> {
+    private_folder(folder).map_err(|e| StoreError::Open { path: folder.to_owned(), why: e.to_string() })
+}
+
+fn private_folder(folder: &Path) -> io::Result<()> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
 fn create_private(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    if let Some(folder) = path.parent() {
+        private_folder(folder)?;
     }
     fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(|_| ())
 }

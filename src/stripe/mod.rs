@@ -10,5 +10,6 @@ pub mod key;
 pub mod listen;
 mod listen_line;
 pub mod paging;
+pub mod signature;
 pub mod simulate;
 pub mod transfer;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod layers;
+mod receiver;
 mod store_writer;
 mod stripe_backfill;
 mod stripe_client;

@@ -1,5 +1,6 @@
 //! What the integration tests share.
 
+pub mod http;
 pub mod small_stripe;
 
 /// A folder that goes away, in memory where the system offers that: for tests that are about content, not about disks.
