@@ -99,10 +99,13 @@ impl Case {
     }
 }
 
+/// Every state an object truly had, oldest first; none when deleted.
+type States = Vec<Option<Arc<View>>>;
+
 struct Judge<'a> {
     case: &'a Case,
     /// Per object its true states and the index of the newest told.
-    told: BTreeMap<&'a str, (Vec<Option<Arc<View>>>, usize)>,
+    told: BTreeMap<&'a str, (States, usize)>,
     facts: BTreeMap<&'a str, i64>,
     heard: BTreeSet<&'a str>,
     rows: Rows,

@@ -3,6 +3,9 @@
 pub mod case;
 pub mod compare;
 pub mod history;
+pub mod log;
 pub mod orders;
+pub mod prove;
+pub mod report;
 pub mod rng;
 pub mod scenario;

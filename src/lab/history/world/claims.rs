@@ -96,7 +96,7 @@ impl World<'_> {
             return;
         }
         self.unguarded(PLATFORM, &currency, -amount);
-        self.guarded(&seller, &currency, amount);
+        self.unguarded(&seller, &currency, amount);
         let fee = &mut self.fees[at];
         fee.data.push(amount);
         let object = objects::application_fee(&fee.id, fee.amount, &fee.currency, fee.born, &fee.owner, &fee.data);
