@@ -47,9 +47,8 @@ pub fn prove(
     strategies: &[Box<dyn Strategy + Send + Sync>],
     mut go_on: impl FnMut(&Proof) -> bool,
 ) -> Proof {
-    let record =
-        |s: &Box<dyn Strategy + Send + Sync>| Record { name: s.name(), differs: 0, waiting: 0, counterexample: None };
-    let records = strategies.iter().map(record).collect();
+    let records = strategies.iter().map(|s| Record { name: s.name(), differs: 0, waiting: 0, counterexample: None });
+    let records = records.collect();
     let mut proof = Proof { orders: 0, histories: 0, owed: 0, seed, records };
     while proof.orders < orders && go_on(&proof) {
         let mut rng = Rng::nth(seed, proof.histories as u64);
