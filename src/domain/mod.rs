@@ -10,6 +10,7 @@
 //! | R6 details by the greatest snapshot | [`details`] |
 //! | R7 what each object implies | [`object`] |
 //! | R10 livemode is part of every key | [`event`] |
+//! | pay an order once and never again | [`transfer`] |
 //!
 //! Rule numbers are those of the README's chapter "How it decides".
 
@@ -31,3 +32,4 @@ pub mod receive;
 pub mod reconcile;
 pub mod retry;
 pub mod strategy;
+pub mod transfer;

@@ -1,0 +1,106 @@
+//! Guard 1: who may work on an order, and when a POST may leave. At most one POST per order is ever outstanding.
+
+use super::intent::{Claim, Intent, Phase, State};
+
+/// How long claims last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// Milliseconds for the lookup, and again for the POST. Longer than the HTTP timeout.
+    pub ms: i64,
+}
+
+impl Lease {
+    /// Twice the HTTP timeout and ten seconds more, so that a slow commit does not outlive it.
+    pub fn for_timeout(timeout_ms: i64) -> Self {
+        Self { ms: timeout_ms.max(0).saturating_mul(2).saturating_add(10_000) }
+    }
+}
+
+/// Why a claim was not given or is not in force any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Somebody else is at it.
+    #[error("another worker is sending it")]
+    Claimed,
+    /// It rests until its time.
+    #[error("it is not due yet")]
+    NotDue,
+    /// Nothing is to be sent.
+    #[error("it is not waiting to be sent")]
+    Settled,
+    /// The claim ran out or somebody settled the order meanwhile.
+    #[error("the claim is no longer in force")]
+    Lost,
+    /// The lookup is older than a lease: look again.
+    #[error("the lookup is too old to post on")]
+    StaleLookup,
+}
+
+impl Intent {
+    /// Takes the claim, for looking. A claim that ran out is taken over, and if its holder may have posted, the money is
+    /// in doubt.
+    pub fn claimed(&self, by: &str, now_ms: i64, lease: Lease) -> Result<Self, Refusal> {
+        let doubt = match (self.state, &self.claim) {
+            (State::Queued | State::Unknown, _) if self.next_ms.is_some_and(|due| due > now_ms) => {
+                return Err(Refusal::NotDue);
+            }
+            (State::Queued | State::Unknown, _) => self.doubt,
+            (State::Sending, Some(claim)) if now_ms < claim.until_ms => return Err(Refusal::Claimed),
+            (State::Sending, Some(claim)) => self.doubt || claim.phase == Phase::Posting,
+            _ => return Err(Refusal::Settled),
+        };
+        let until_ms = now_ms.saturating_add(lease.ms);
+        Ok(Self {
+            state: State::Sending,
+            doubt,
+            next_ms: None,
+            fence: self.fence + 1,
+            claim: Some(Claim { by: by.to_owned(), phase: Phase::Looking, until_ms }),
+            ..self.clone()
+        })
+    }
+
+    /// The step before the POST leaves: to be written and committed first. `looked_ms` is when the lookup began.
+    pub fn posting(&self, fence: i64, looked_ms: i64, now_ms: i64, lease: Lease) -> Result<Self, Refusal> {
+        if !self.holds(fence, now_ms) {
+            return Err(Refusal::Lost);
+        }
+        if now_ms.saturating_sub(looked_ms) > lease.ms {
+            return Err(Refusal::StaleLookup);
+        }
+        let claim =
+            self.claim.clone().map(|c| Claim { phase: Phase::Posting, until_ms: now_ms.saturating_add(lease.ms), ..c });
+        Ok(Self { claim, key_first_ms: Some(self.key_first_ms.unwrap_or(now_ms)), ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Lease = Lease { ms: 100 };
+
+    #[test]
+    fn one_claim_at_a_time_and_an_old_one_leaves_doubt_only_after_posting() {
+        let intent = Intent::new(0).claimed("a", 0, LEASE).unwrap();
+        assert_eq!(intent.claimed("b", 99, LEASE), Err(Refusal::Claimed));
+        let taken = intent.claimed("b", 100, LEASE).unwrap();
+        assert!(!taken.doubt && taken.fence == 2 && taken.unsound().is_none());
+        let posting = intent.posting(1, 0, 10, LEASE).unwrap();
+        assert_eq!((posting.key_first_ms, posting.claim.clone().unwrap().until_ms), (Some(10), 110));
+        let taken = posting.claimed("b", 110, LEASE).unwrap();
+        assert!(taken.doubt);
+        assert_eq!(taken.posting(1, 0, 111, LEASE), Err(Refusal::Lost), "the first one came back too late");
+    }
+
+    #[test]
+    fn no_post_without_a_claim_in_force_and_a_fresh_lookup() {
+        let intent = Intent::new(0).claimed("a", 0, LEASE).unwrap();
+        assert_eq!(intent.posting(1, 0, 100, LEASE), Err(Refusal::Lost));
+        assert_eq!(intent.posting(0, 0, 10, LEASE), Err(Refusal::Lost));
+        assert_eq!(intent.posting(1, -500, 10, LEASE), Err(Refusal::StaleLookup));
+        assert_eq!(Intent::new(50).claimed("a", 49, LEASE), Err(Refusal::NotDue));
+        let settled = Intent::new(0).rest(State::Canceled, "by hand");
+        assert_eq!(settled.claimed("a", 0, LEASE), Err(Refusal::Settled));
+    }
+}
