@@ -35,6 +35,7 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_received ON events (seq) WHERE state = 0;
 CREATE INDEX events_by_state ON events (state, seq) WHERE state IN (1, 2, 4, 5, 6);
+CREATE INDEX events_recovered ON events (settled_ms) WHERE state = 3 AND attempts > 0;
 CREATE INDEX events_due ON events (next_ms) WHERE state = 1;
 CREATE INDEX events_by_need ON events (livemode, needs_account, needs_currency, needs_debit) WHERE state IN (1, 2);
 CREATE INDEX events_by_object ON events (object, seq) WHERE object <> '';
@@ -57,7 +58,7 @@ CREATE TABLE tries (
 CREATE INDEX tries_by_event ON tries (seq, id);
 
 -- What Stripe says about each payout. posted: whether the journal holds every leg the status implies.
--- details: JSON object of R6 fields from the snapshot with the greatest (rank, created, event id).
+-- arrival_date: 0 when unknown. details: JSON object of R6 fields from the snapshot with the greatest (rank, created, event id).
 CREATE TABLE payouts (
     key             INTEGER PRIMARY KEY,
     livemode        INTEGER NOT NULL CHECK (livemode IN (0, 1)),
@@ -73,7 +74,7 @@ CREATE TABLE payouts (
     details_rank    INTEGER NOT NULL,
     details_created INTEGER NOT NULL,
     details_event   TEXT    NOT NULL,
-    arrival_date    INTEGER,
+    arrival_date    INTEGER NOT NULL DEFAULT 0,
     failure_code    TEXT,
     events          INTEGER NOT NULL,
     last_seq        INTEGER NOT NULL,

@@ -164,7 +164,7 @@ impl Book for SqlBook<'_> {
             payout.details_key.rank,
             payout.details_key.created,
             payout.details_key.event,
-            payout.details.arrival_date(),
+            payout.details.arrival_date().unwrap_or(0),
             payout.details.get("failure_code"),
             self.seq,
             self.now_ms,

@@ -10,6 +10,7 @@ pub mod findings;
 mod legs;
 pub mod lock;
 pub mod marks;
+pub mod read;
 pub mod schema;
 pub mod side;
 pub mod view;

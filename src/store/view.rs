@@ -56,6 +56,8 @@ pub struct PayoutRow {
     pub failure_code: Option<String>,
     /// Distinct events seen.
     pub events: i64,
+    /// Arrival number of its newest event.
+    pub last_seq: i64,
     /// When its newest event arrived, unix milliseconds.
     pub last_ms: i64,
 }
