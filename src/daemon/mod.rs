@@ -3,10 +3,12 @@
 mod apply;
 pub mod backfill;
 mod checkpoint;
+pub mod confirm;
 pub mod delivery;
 pub mod intake;
 pub mod pipeline;
 pub mod receiver;
+pub mod reconcile;
 pub mod rejections;
 pub mod secrets;
 pub mod side_error;
