@@ -8,4 +8,5 @@ mod store_writer;
 mod stripe_backfill;
 mod stripe_client;
 mod stripe_listen;
+mod stripe_reconcile;
 mod support;

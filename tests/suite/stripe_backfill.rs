@@ -1,71 +1,22 @@
 //! Backfill: whatever deliveries were lost, the end is as if none had been; and no fault leaves anything half done.
 
-use std::path::Path;
-
 use payout_ledger::daemon::backfill::{Filled, backfill};
 use payout_ledger::daemon::intake::Taken;
 use payout_ledger::daemon::side_error::SideError;
 use payout_ledger::domain::owner::Owner;
-use payout_ledger::domain::retry::Profile;
 use payout_ledger::lab::history::{History, Shape, arrivals, generate};
 use payout_ledger::lab::rng::Rng;
 use payout_ledger::store::schema;
-use payout_ledger::store::side::Side;
-use payout_ledger::store::writer::{Arrival, Writer};
 use payout_ledger::stripe::client::Client;
 use proptest::prelude::*;
 
+use crate::support::side_bench::Bench;
 use crate::support::small_stripe::{Element, Fault, SmallStripe};
 
 const NOW: i64 = 2_000_000_000;
 
-struct Bench {
-    dir: tempfile::TempDir,
-    writer: Writer,
-    side: Side,
-}
-
-impl Bench {
-    fn new() -> Self {
-        let dir = crate::support::memory_dir();
-        let path = dir.path().join("ledger.db");
-        let conn = schema::open(&path).unwrap();
-        conn.execute_batch("PRAGMA synchronous = OFF").unwrap();
-        let writer = Writer::new(conn, false, Profile::default()).unwrap();
-        let side = Side::open(&path, false).unwrap();
-        Self { dir, writer, side }
-    }
-
-    fn deliver(&mut self, body: &str) {
-        self.writer.ingest(&[Arrival::new(body.as_bytes().to_vec(), 1)]).unwrap();
-    }
-
-    async fn fill(&mut self, client: &Client, owner: &Owner) -> Result<Filled, SideError> {
-        backfill(client, &self.side, &mut self.writer, owner, None, NOW).await
-    }
-
-    fn ids(&self) -> Vec<String> {
-        rows(&self.dir.path().join("ledger.db"), "SELECT id FROM events ORDER BY seq")
-    }
-
-    /// Everything the end is judged by.
-    fn end(&self) -> Vec<String> {
-        let path = self.dir.path().join("ledger.db");
-        [
-            "SELECT id || status || amount || posted || details || coalesce(arrival_date, '') FROM payouts ORDER BY id",
-            "SELECT account || currency || (funds + claims) || ' ' || waiting FROM balances ORDER BY account, currency",
-            "SELECT object || leg || max(upto) || ' ' || sum(amount) FROM journal GROUP BY object, leg ORDER BY object, leg",
-        ]
-        .iter()
-        .flat_map(|sql| rows(&path, sql))
-        .collect()
-    }
-}
-
-fn rows(path: &Path, sql: &str) -> Vec<String> {
-    let conn = schema::open_read_only(path).unwrap();
-    let mut statement = conn.prepare(sql).unwrap();
-    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+async fn fill(bench: &mut Bench, client: &Client, owner: &Owner) -> Result<Filled, SideError> {
+    backfill(client, &bench.side, &mut bench.writer, owner, None, NOW).await
 }
 
 fn note(n: i64) -> (String, String) {
@@ -91,16 +42,16 @@ async fn a_long_listing_comes_in_oldest_first_and_the_bytes_stay() {
     let stripe = with_notes(2_345);
     let (mut bench, platform) = (Bench::new(), Owner::platform());
     let client = stripe.client().await;
-    let filled = bench.fill(&client, &platform).await.unwrap();
+    let filled = fill(&mut bench, &client, &platform).await.unwrap();
     assert_eq!(filled.taken, Taken { stored: 2_345, ..Taken::default() });
     let ids = bench.ids();
     assert!(ids.is_sorted() && ids.len() == 2_345);
-    let body: Vec<u8> = schema::open_read_only(&bench.dir.path().join("ledger.db"))
+    let body: Vec<u8> = schema::open_read_only(&bench.path())
         .unwrap()
         .query_row("SELECT body FROM payloads WHERE seq = 7", [], |r| r.get(0))
         .unwrap();
     assert_eq!(String::from_utf8(body).unwrap(), note(7).1);
-    let again = bench.fill(&client, &platform).await.unwrap();
+    let again = fill(&mut bench, &client, &platform).await.unwrap();
     assert_eq!((again.taken.stored, again.since), (0, NOW - 50_000 + 2_345 - 600));
 }
 
@@ -117,12 +68,12 @@ async fn a_cut_listing_moves_no_watermark_and_the_next_run_goes_on_from_there() 
             held.broken_from = Some((held.asked.len() + steps, faults[n % 4]));
         }
         let before = bench.ids().len();
-        bench.fill(&client, &platform).await.unwrap_err();
+        fill(&mut bench, &client, &platform).await.unwrap_err();
         assert!(n < 3 || bench.ids().len() > before, "what came whole is kept");
         assert_eq!(bench.side.mark("backfill_until:platform").unwrap(), None, "no watermark yet");
     }
     stripe.held().broken_from = None;
-    let filled = bench.fill(&client, &platform).await.unwrap();
+    let filled = fill(&mut bench, &client, &platform).await.unwrap();
     assert!(filled.taken.stored > 0 && filled.taken.known == 0);
     let ids = bench.ids();
     assert!(ids.is_sorted() && ids.len() == 2_600, "{}", ids.len());
@@ -136,8 +87,8 @@ async fn events_that_happen_meanwhile_are_not_lost() {
     let client = stripe.client().await;
     let (id, json) = note(351);
     stripe.held().grows = Some((2, Element { id, created: NOW - 50_000 + 351, json }));
-    bench.fill(&client, &platform).await.unwrap();
-    let again = bench.fill(&client, &platform).await.unwrap();
+    fill(&mut bench, &client, &platform).await.unwrap();
+    let again = fill(&mut bench, &client, &platform).await.unwrap();
     assert_eq!((again.taken.stored, bench.ids().len()), (1, 351));
 }
 
@@ -147,8 +98,8 @@ async fn a_forgotten_place_begins_afresh() {
     let (mut bench, platform) = (Bench::new(), Owner::platform());
     let client = stripe.client().await;
     bench.side.set_mark("backfill_at:platform", Some("5 evt_that_stripe_forgot")).unwrap();
-    bench.fill(&client, &platform).await.unwrap_err();
-    assert_eq!(bench.fill(&client, &platform).await.unwrap().taken.stored, 3);
+    fill(&mut bench, &client, &platform).await.unwrap_err();
+    assert_eq!(fill(&mut bench, &client, &platform).await.unwrap().taken.stored, 3);
 }
 
 #[tokio::test]
@@ -156,7 +107,7 @@ async fn what_is_older_than_thirty_days_is_said() {
     let stripe = with_notes(3);
     let mut bench = Bench::new();
     bench.deliver(r#"{"id":"evt_old","type":"note.made","created":1000,"livemode":false,"data":{"object":{}}}"#);
-    let filled = bench.fill(&stripe.client().await, &Owner::platform()).await.unwrap();
+    let filled = fill(&mut bench, &stripe.client().await, &Owner::platform()).await.unwrap();
     assert!(filled.too_old && filled.since == NOW - 30 * 86_400 && filled.taken.stored == 3);
 }
 

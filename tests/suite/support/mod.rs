@@ -1,6 +1,7 @@
 //! What the integration tests share.
 
 pub mod http;
+pub mod side_bench;
 pub mod small_stripe;
 
 /// A folder that goes away, in memory where the system offers that: for tests that are about content, not about disks.

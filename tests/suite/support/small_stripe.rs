@@ -61,6 +61,10 @@ impl SmallStripe {
         self.held().lists.entry(key).or_default().push(element);
     }
 
+    pub fn object(&self, account: &str, path: &str, json: &str) {
+        self.held().objects.insert((account.to_owned(), path.to_owned()), json.to_owned());
+    }
+
     pub async fn client(&self) -> Client {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
