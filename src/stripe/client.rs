@@ -199,7 +199,7 @@ fn default_headers(key: &ApiKey) -> Result<HeaderMap, String> {
 }
 
 /// Loopback by number or name.
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
@@ -241,7 +241,7 @@ fn transport(error: &reqwest::Error) -> ApiError {
 }
 
 /// The innermost cause: the outer ones repeat "error sending request" and the URL.
-fn deepest(error: &dyn std::error::Error) -> String {
+pub(super) fn deepest(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -10,6 +10,7 @@ pub mod key;
 pub mod listen;
 mod listen_line;
 pub mod paging;
+pub mod post;
 pub mod read;
 pub mod signature;
 pub mod simulate;

@@ -1,11 +1,11 @@
 //! Simulated events: bodies as Stripe would send them, for `trigger`, the lab and the tests.
 
 pub mod objects;
+pub mod sequence;
 
 use serde_json::{Value, json};
 
-/// The API version that simulated events are rendered at.
-pub const API_VERSION: &str = "2026-10-28.endive";
+use super::client::API_VERSION;
 
 /// The envelope around an object.
 #[derive(Debug, Clone)]

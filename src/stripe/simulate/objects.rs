@@ -1,6 +1,6 @@
 //! Stripe's objects as a test account would render them: the fields that a handler reads, with consistent values.
 //!
-//! Amounts are minor units, times unix seconds. Source: Stripe API reference, version [`super::API_VERSION`].
+//! Amounts are minor units, times unix seconds. Source: Stripe API reference, version [`crate::stripe::client::API_VERSION`].
 
 use serde_json::{Value, json};
 
