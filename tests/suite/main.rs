@@ -10,3 +10,4 @@ mod stripe_client;
 mod stripe_listen;
 mod stripe_reconcile;
 mod support;
+mod trigger;
