@@ -12,7 +12,7 @@ use crate::domain::engine::Rules;
 use crate::lab::case::Case;
 use crate::lab::orders::{ALL_UP_TO, Wanted};
 use crate::lab::report::{self, Report};
-use crate::lab::{log, prove, scenario};
+use crate::lab::{guards, log, prove, scenario};
 
 /// Compare what each way to handle events makes of deliveries out of order.
 #[derive(Debug, Args)]
@@ -47,6 +47,15 @@ pub struct LabArgs {
 enum LabCommand {
     /// Try random valid histories in random orders, with repeats, against their true end.
     Prove(ProveArgs),
+    /// Try every fault against every guard of outgoing transfers switched off in turn.
+    Guards(GuardsArgs),
+}
+
+#[derive(Debug, Args)]
+struct GuardsArgs {
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -107,6 +116,7 @@ fn rules(without: &[Rule]) -> Rules {
 pub fn run(args: &LabArgs, out: &mut dyn Write) -> Result<(), Failure> {
     match &args.command {
         Some(LabCommand::Prove(prove)) => run_prove(prove, out),
+        Some(LabCommand::Guards(args)) => run_guards(args, out),
         None if args.list => print(out, &text::list()?),
         None => compare(args, out),
     }
@@ -140,6 +150,11 @@ fn run_prove(args: &ProveArgs, out: &mut dyn Write) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+fn run_guards(args: &GuardsArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let table = guards::table().map_err(Failure::Environment)?;
+    print(out, &if args.json { format!("{}\n", table.json()) } else { guards::text(&table) })
 }
 
 /// A scenario by name, else a file.

@@ -72,6 +72,12 @@ impl Intent {
             self.claim.clone().map(|c| Claim { phase: Phase::Posting, until_ms: now_ms.saturating_add(lease.ms), ..c });
         Ok(Self { claim, key_first_ms: Some(self.key_first_ms.unwrap_or(now_ms)), ..self.clone() })
     }
+
+    /// The last look at the clock, right before the bytes leave: a worker that was stopped after its commit must not send
+    /// under a claim that somebody else may take over before its answer is in.
+    pub fn may_send(&self, fence: i64, now_ms: i64, timeout_ms: i64) -> bool {
+        self.holds(fence, now_ms.saturating_add(timeout_ms))
+    }
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl fmt::Display for State {
 }
 
 /// What the holder of a claim is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Reading Stripe's record: nothing can have been sent.
     Looking,
@@ -96,7 +96,7 @@ pub enum Phase {
 }
 
 /// The right of one worker to work on one order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// Who, for people.
     pub by: String,
@@ -107,7 +107,7 @@ pub struct Claim {
 }
 
 /// From whom we know that the transfer exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// The answer to our POST.
     Answer,
@@ -134,7 +134,7 @@ impl Source {
 }
 
 /// The state of one order's transfer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Intent {
     /// Where it stands.
     pub state: State,

@@ -6,7 +6,7 @@ use super::intent::{Intent, Source, State};
 use super::order::Order;
 
 /// A transfer as Stripe tells it, by answer, list or event.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Seen {
     /// `tr_…`.
     pub id: String,
