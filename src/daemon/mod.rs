@@ -1,5 +1,6 @@
 //! The background thread: receives, applies, retries, and tells the screen that something changed.
 
+pub mod alert_webhook;
 mod apply;
 pub mod backfill;
 mod checkpoint;
@@ -13,6 +14,7 @@ pub mod rejections;
 pub mod secrets;
 pub mod side_error;
 pub mod start;
+pub mod stripe_side;
 
 pub use apply::Health;
 

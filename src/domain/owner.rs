@@ -48,6 +48,11 @@ impl Owner {
         Self(text)
     }
 
+    /// Whether it is the platform.
+    pub fn is_platform(&self) -> bool {
+        self.0 == PLATFORM
+    }
+
     /// The `Stripe-Account` header of a request on this owner's behalf: none for the platform.
     pub fn header(&self) -> Option<&str> {
         (self.0 != PLATFORM).then_some(self.0.as_str())

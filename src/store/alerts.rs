@@ -83,7 +83,7 @@ fn failed(conn: &Connection, live: bool) -> rusqlite::Result<Vec<Alert>> {
 fn overdue(conn: &Connection, scan: Scan) -> rusqlite::Result<Vec<Alert>> {
     let mut statement = conn.prepare_cached(
         "SELECT id, account, amount, currency, status, arrival_date FROM payouts
-         WHERE livemode = ?1 AND status IN ('pending', 'in_transit') AND arrival_date < ?2
+         WHERE livemode = ?1 AND status IN ('pending', 'in_transit') AND arrival_date BETWEEN 1 AND ?2
            AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.livemode = payouts.livemode AND a.kind = 'overdue'
              AND a.account = payouts.account AND a.object = payouts.id AND a.cleared_ms IS NULL) LIMIT ?3",
     )?;

@@ -106,15 +106,11 @@ impl Side {
         Ok(owners)
     }
 
-    /// Stripe's time of the newest arrival of an owner, unix seconds.
+    /// Stripe's time of the newest event among the last arrivals of an owner, unix seconds.
     pub fn newest_created(&self, owner: &Owner) -> Result<Option<i64>, StoreError> {
-        let sql = "SELECT created FROM events WHERE account = ?1 AND livemode = ?2 AND id NOT GLOB 'fetched_*'
-                   ORDER BY seq DESC LIMIT 1";
-        Ok(self
-            .conn()
-            .prepare_cached(sql)?
-            .query_row(params![owner.as_str(), self.live], |row| row.get(0))
-            .optional()?)
+        let sql = "SELECT max(created) FROM (SELECT created FROM events WHERE account = ?1 AND livemode = ?2
+                     AND id NOT GLOB 'fetched_*' ORDER BY seq DESC LIMIT 200)";
+        Ok(self.conn().prepare_cached(sql)?.query_row(params![owner.as_str(), self.live], |row| row.get(0))?)
     }
 
     /// The greatest arrival number.
@@ -266,6 +262,16 @@ impl Side {
             }
         }
         Ok(())
+    }
+
+    /// [`alerts::unseen`].
+    pub fn unseen_alerts(&self) -> Result<i64, StoreError> {
+        Ok(alerts::unseen(&self.conn(), self.live)?)
+    }
+
+    /// Open findings.
+    pub fn open_findings(&self) -> Result<usize, StoreError> {
+        Ok(findings::open(&self.conn(), self.live)?.len())
     }
 
     /// [`alerts::next_unposted`].

@@ -77,19 +77,11 @@ impl Client {
     /// Checks the settings and prepares connections; nothing is sent. `Err` is one line that says what to do.
     pub fn new(settings: Settings) -> Result<Self, String> {
         let base = parse_base(&settings.base)?;
-        // Only the first call installs; a second is told so and that is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("payout-ledger/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .connect_timeout(settings.timeout.min(Duration::from_secs(10)))
-            .timeout(settings.timeout)
-            .default_headers(default_headers(&settings.key)?);
+        let mut builder = builder(settings.timeout).default_headers(default_headers(&settings.key)?);
         if is_loopback(&base) {
             builder = builder.no_proxy();
         }
-        let http = builder.build().map_err(|e| format!("the HTTPS client cannot start: {}", deepest(&e)))?;
+        let http = build(builder)?;
         let budget = Budget::new(settings.reads_per_second);
         Ok(Self { inner: Arc::new(Inner { http, base, settings, budget }) })
     }
@@ -180,6 +172,26 @@ impl Client {
         }
         Ok(answer)
     }
+}
+
+/// A client for other addresses than Stripe's: no key, no redirects, one try.
+pub fn plain_http(timeout: Duration) -> Result<reqwest::Client, String> {
+    build(builder(timeout))
+}
+
+fn builder(timeout: Duration) -> reqwest::ClientBuilder {
+    // Only the first call installs; a second is told so and that is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .user_agent(concat!("payout-ledger/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .connect_timeout(timeout.min(Duration::from_secs(10)))
+        .timeout(timeout)
+}
+
+fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, String> {
+    builder.build().map_err(|e| format!("the HTTPS client cannot start: {}", deepest(&e)))
 }
 
 /// A request that was never sent because of what it asked.

@@ -9,5 +9,6 @@ mod stripe_backfill;
 mod stripe_client;
 mod stripe_listen;
 mod stripe_reconcile;
+mod stripe_side;
 mod support;
 mod trigger;

@@ -28,7 +28,7 @@ fn payout(conn: &Connection, id: &str, status: &str, arrival: Option<i64>, seq: 
     conn.execute(
         "INSERT INTO payouts (livemode, id, account, amount, currency, status, posted, debit, details, details_rank,
            details_created, details_event, arrival_date, failure_code, events, last_seq, last_ms)
-         VALUES (0, ?1, 'acct_s', 1999, 'usd', ?2, 1, 0, '{}', 0, 1, 'e', ?3, 'no_account', 1, ?4, 1)",
+         VALUES (0, ?1, 'acct_s', 1999, 'usd', ?2, 1, 0, '{}', 0, 1, 'e', coalesce(?3, 0), 'no_account', 1, ?4, 1)",
         params![id, status, arrival, seq],
     )
     .unwrap();

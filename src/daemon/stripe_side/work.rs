@@ -1,0 +1,337 @@
+//! The loops of the Stripe side: each waits for its own reason to act, all share one thread.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{Command, Options, Progress, Status};
+use crate::daemon::backfill::backfill;
+use crate::daemon::confirm;
+use crate::daemon::delivery::{Changes, Queue};
+use crate::daemon::now_ms;
+use crate::daemon::reconcile::{Window, reconcile};
+use crate::daemon::side_error::SideError;
+use crate::domain::alert::{self, Alert, AlertKind};
+use crate::domain::owner::Owner;
+use crate::store::side::Side;
+use crate::stripe::client::Client;
+use crate::stripe::listen::{ListenStatus, Listener};
+
+/// Pauses after failures: from the first to the last, doubling.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+const LAST_PAUSE: Duration = Duration::from_secs(600);
+/// How often payouts are looked at for lateness, and the list of alerts refreshed without any news.
+const SCAN_EVERY: Duration = Duration::from_secs(60);
+/// How often Stripe is asked whether it has newer events.
+const SILENCE_EVERY: Duration = Duration::from_secs(300);
+/// How far back a reconcile lists, seconds.
+const WINDOW: i64 = 30 * 86_400;
+
+/// What the loops share.
+pub(super) struct Work {
+    options: Options,
+    side: Side,
+    queue: Queue,
+    changes: Changes,
+    tell: watch::Sender<Status>,
+    backfill_due: Notify,
+    reconcile_due: Notify,
+    repair: RefCell<bool>,
+    alerts_due: Notify,
+    listener: RefCell<Option<Listener>>,
+}
+
+impl Work {
+    pub fn new(options: Options, side: Side, queue: Queue, changes: Changes, tell: watch::Sender<Status>) -> Self {
+        Self {
+            options,
+            side,
+            queue,
+            changes,
+            tell,
+            backfill_due: Notify::new(),
+            reconcile_due: Notify::new(),
+            repair: RefCell::new(false),
+            alerts_due: Notify::new(),
+            listener: RefCell::new(None),
+        }
+    }
+
+    /// Changes the status; the screen is told only when it differs.
+    fn set(&self, change: impl FnOnce(&mut Status)) {
+        let usage = self.options.client.as_ref().map(Client::usage);
+        let changed = self.tell.send_if_modified(|status| {
+            let before = status.clone();
+            change(status);
+            status.usage = usage;
+            *status != before
+        });
+        if changed {
+            self.changes.publish();
+        }
+    }
+
+    fn owners(&self) -> Result<Vec<Owner>, SideError> {
+        Ok(self.side.owners()?)
+    }
+}
+
+/// Runs until every sender of commands is gone.
+pub(super) async fn run(work: Rc<Work>, mut asked: mpsc::UnboundedReceiver<Command>) {
+    if work.options.client.is_some() {
+        spawn_local(backfills(work.clone()));
+        spawn_local(reconciles(work.clone()));
+        spawn_local(confirms(work.clone()));
+        spawn_local(silence(work.clone()));
+    }
+    spawn_local(alerts(work.clone()));
+    if work.options.backfill_at_start {
+        work.backfill_due.notify_one();
+    }
+    if work.options.listen_at_start {
+        toggle_listen(&work);
+    }
+    while let Some(command) = asked.recv().await {
+        match command {
+            Command::ToggleListen => toggle_listen(&work),
+            _ if work.options.client.is_none() => work.set(|s| {
+                s.trouble.get_or_insert_with(|| "no API key: set STRIPE_API_KEY or --api-key-file".to_owned());
+            }),
+            Command::Backfill => work.backfill_due.notify_one(),
+            Command::Reconcile { repair } => {
+                *work.repair.borrow_mut() |= repair;
+                work.reconcile_due.notify_one();
+            }
+        }
+    }
+    let listener = work.listener.borrow_mut().take();
+    if let Some(listener) = listener {
+        listener.stop().await;
+    }
+}
+
+/// Repeats a piece of work with growing pauses until it succeeds, telling how it stands.
+async fn persist<F>(work: &Work, place: fn(&mut Status) -> &mut Progress, mut attempt: impl FnMut() -> F)
+where
+    F: Future<Output = Result<String, SideError>>,
+{
+    let mut pause = FIRST_PAUSE;
+    loop {
+        work.set(|s| *place(s) = Progress::Running);
+        match attempt().await {
+            Ok(text) => return work.set(|s| *place(s) = Progress::Done(now_ms(), text)),
+            Err(error) => {
+                let again =
+                    matches!(&error, SideError::Api(e) if e.may_retry()) || matches!(error, SideError::Store(_));
+                work.set(|s| *place(s) = Progress::Failed(now_ms(), error.to_string()));
+                if !again {
+                    return;
+                }
+            }
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LAST_PAUSE);
+    }
+}
+
+async fn backfills(work: Rc<Work>) {
+    let Some(client) = &work.options.client else { return };
+    loop {
+        work.backfill_due.notified().await;
+        persist(&work, |s| &mut s.backfill, || fill_all(&work, client)).await;
+    }
+}
+
+async fn fill_all(work: &Work, client: &Client) -> Result<String, SideError> {
+    let (mut stored, mut too_old, mut skipped) = (0, false, Vec::new());
+    for owner in work.owners()? {
+        let mut intake = work.queue.clone();
+        match backfill(client, &work.side, &mut intake, &owner, None, now_ms() / 1000).await {
+            Ok(filled) => {
+                stored += filled.taken.stored;
+                too_old |= filled.too_old;
+            }
+            Err(error) if !owner.is_platform() && !error.concerns_all() => skipped.push(format!("{owner}: {error}")),
+            Err(error) => return Err(error),
+        }
+    }
+    let mut text = format!("{stored} missed events");
+    if too_old {
+        text.push_str("; older than 30 days cannot be had");
+    }
+    for skip in skipped {
+        text.push_str(&format!("; {skip}"));
+    }
+    Ok(text)
+}
+
+async fn reconciles(work: Rc<Work>) {
+    let Some(client) = &work.options.client else { return };
+    loop {
+        match work.options.reconcile_every {
+            Some(every) => drop(timeout(every, work.reconcile_due.notified()).await),
+            None => work.reconcile_due.notified().await,
+        }
+        let repair = work.repair.replace(false);
+        persist(&work, |s| &mut s.reconcile, || reconcile_all(&work, client, repair)).await;
+        work.set(|s| s.findings = work.side.open_findings().unwrap_or(s.findings));
+        work.alerts_due.notify_one();
+    }
+}
+
+async fn reconcile_all(work: &Work, client: &Client, repair: bool) -> Result<String, SideError> {
+    let (mut objects, mut found, mut repaired, mut skipped) = (0, 0, 0, Vec::new());
+    for owner in work.owners()? {
+        let now = now_ms() / 1000;
+        let mut intake = work.queue.clone();
+        let mending = repair.then_some(&mut intake);
+        match reconcile(client, &work.side, mending, &owner, Window { since: now - WINDOW, now }).await {
+            Ok(done) => {
+                objects += done.objects;
+                found += done.findings.len();
+                repaired += done.repaired.stored;
+            }
+            Err(error) if !owner.is_platform() && !error.concerns_all() => skipped.push(format!("{owner}: {error}")),
+            Err(error) => return Err(error),
+        }
+    }
+    let mut text = format!("{objects} objects compared, {found} differences");
+    if repair {
+        text.push_str(&format!(", {repaired} mended"));
+    }
+    for skip in skipped {
+        text.push_str(&format!("; {skip}"));
+    }
+    Ok(text)
+}
+
+async fn confirms(work: Rc<Work>) {
+    let Some(client) = &work.options.client else { return };
+    let (mut intake, mut confirmed) = (work.queue.clone(), confirm::Confirmed::default());
+    let (mut changed, mut pause) = (work.changes.subscribe(), FIRST_PAUSE);
+    loop {
+        match confirm::step(client, &work.side, &mut intake, work.options.confirm, &mut confirmed).await {
+            Ok(more) => {
+                pause = FIRST_PAUSE;
+                work.set(|s| s.confirmed = confirmed.clone());
+                if !more && changed.changed().await.is_err() {
+                    return;
+                }
+                // What comes within a moment is read together.
+                sleep(Duration::from_millis(250)).await;
+            }
+            Err(error) => {
+                confirmed.why = Some(error.to_string());
+                work.set(|s| s.confirmed = confirmed.clone());
+                sleep(pause).await;
+                pause = (pause * 2).min(LAST_PAUSE);
+            }
+        }
+    }
+}
+
+/// Asks whether Stripe has newer events than we: then something between Stripe and us is broken.
+async fn silence(work: Rc<Work>) {
+    let Some(client) = &work.options.client else { return };
+    let platform = Owner::platform();
+    loop {
+        sleep(SILENCE_EVERY).await;
+        let Ok(there) = client.newest_event(&platform).await else { continue };
+        let Ok(here) = work.side.newest_created(&platform) else { continue };
+        let silent = alert::silent(there, here, now_ms() / 1000, work.options.silent_after);
+        let alert = Alert {
+            kind: AlertKind::Silent,
+            object: "receiver".to_owned(),
+            account: platform.to_string(),
+            text: "Stripe has newer events and none of them came: check the endpoint or stripe listen, then backfill"
+                .to_owned(),
+        };
+        if let Err(error) = work.side.set_alert(&alert, silent, now_ms()) {
+            tracing::warn!(%error, "an alert was not kept");
+        }
+        work.alerts_due.notify_one();
+    }
+}
+
+async fn alerts(work: Rc<Work>) {
+    let posting = Rc::new(Notify::new());
+    if work.options.alert_webhook.is_some() {
+        spawn_local(posts(work.clone(), posting.clone()));
+    }
+    let mut changed = work.changes.subscribe();
+    loop {
+        match work.side.scan_alerts(now_ms(), work.options.grace_days) {
+            Ok(_) => work.set(|s| s.alerts = work.side.unseen_alerts().unwrap_or(s.alerts)),
+            Err(error) => tracing::warn!(%error, "alerts were not looked at"),
+        }
+        posting.notify_one();
+        // News is looked at once a second at the most: a scan must not compete with the writer.
+        let earliest = Instant::now() + Duration::from_secs(1);
+        tokio::select! {
+            news = changed.changed() => if news.is_err() { return },
+            () = work.alerts_due.notified() => {}
+            () = sleep(SCAN_EVERY) => {}
+        }
+        tokio::time::sleep_until(earliest).await;
+        changed.mark_unchanged();
+    }
+}
+
+async fn posts(work: Rc<Work>, due: Rc<Notify>) {
+    let Some(webhook) = &work.options.alert_webhook else { return };
+    loop {
+        due.notified().await;
+        if let Err(error) = webhook.post_all(&work.side, |why| work.set(|s| s.webhook = why)).await {
+            tracing::warn!(%error, "alerts were not posted");
+        }
+    }
+}
+
+/// Starts the CLI child, or ends it.
+fn toggle_listen(work: &Rc<Work>) {
+    if let Some(listener) = work.listener.borrow_mut().take() {
+        spawn_local(listener.stop());
+        return work.set(|s| s.listen = None);
+    }
+    let Some(cli) = work.options.cli.clone() else {
+        let missing = crate::stripe::cli::CliProblem::NotInstalled;
+        return work.set(|s| s.trouble = Some(missing.to_string()));
+    };
+    let (secrets, last) = (work.options.secrets.clone(), std::sync::Mutex::new(String::new()));
+    let on_secret = move |secret: SecretString| {
+        let Ok(mut last) = last.lock() else { return };
+        if *last != secret.expose_secret() {
+            *last = secret.expose_secret().to_owned();
+            if let Err(why) = secrets.add(&secret) {
+                tracing::error!(why, "the secret of stripe listen");
+            }
+        }
+    };
+    let listener = Listener::start(cli, work.options.endpoint.clone(), on_secret);
+    spawn_local(follow(work.clone(), listener.watch()));
+    *work.listener.borrow_mut() = Some(listener);
+}
+
+/// Passes the child's state on, and backfills after every gap.
+async fn follow(work: Rc<Work>, mut watch: watch::Receiver<ListenStatus>) {
+    let (mut gaps, mut lost) = (0, 0);
+    loop {
+        let status = watch.borrow_and_update().clone();
+        if (status.gaps, status.lost) != (gaps, lost) {
+            (gaps, lost) = (status.gaps, status.lost);
+            work.backfill_due.notify_one();
+        }
+        if work.listener.borrow().is_some() {
+            work.set(|s| s.listen = Some(status));
+        }
+        if watch.changed().await.is_err() {
+            return;
+        }
+    }
+}

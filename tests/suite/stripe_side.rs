@@ -1,0 +1,196 @@
+//! The Stripe side beside a running daemon: it fills, compares, alerts, and never stands in the receiver's way.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::routing::post;
+use payout_ledger::daemon::alert_webhook::AlertWebhook;
+use payout_ledger::daemon::confirm;
+use payout_ledger::daemon::pipeline;
+use payout_ledger::daemon::secrets::Secrets;
+use payout_ledger::daemon::start::{self, Daemon};
+use payout_ledger::daemon::stripe_side::{Command, Options, Progress, Status, StripeSide};
+use payout_ledger::domain::retry::Profile;
+use payout_ledger::store::schema;
+use payout_ledger::stripe::client::Client;
+
+use crate::support::small_stripe::{Fault, SmallStripe};
+
+fn payout_event(id: &str, object: &str, status: &str, created: i64) -> String {
+    format!(
+        r#"{{"id":"{id}","object":"event","type":"payout.{status}","created":{created},"livemode":false,"data":{{"object":{{
+        "id":"{object}","object":"payout","amount":500,"currency":"usd","status":"{status}"}}}}}}"#
+    )
+}
+
+struct Running {
+    dir: tempfile::TempDir,
+    daemon: Daemon,
+    side: StripeSide,
+}
+
+impl Running {
+    fn start(client: Option<Client>, change: impl FnOnce(&mut Options)) -> Self {
+        let dir = crate::support::memory_dir();
+        let database = dir.path().join("ledger.db");
+        let options = start::Options {
+            addr: SocketAddr::from(([127, 0, 0, 1], 0)),
+            pipeline: pipeline::Options {
+                database: database.clone(),
+                live: false,
+                profile: Profile::default(),
+                sweep_every: Duration::from_millis(200),
+            },
+            secrets: Secrets::default(),
+            allow_unsigned: true,
+            tap: None,
+        };
+        let daemon = tokio::task::block_in_place(|| Daemon::start(options)).unwrap();
+        let mut options = Options {
+            database,
+            live: false,
+            client,
+            confirm: confirm::Mode::Payload,
+            backfill_at_start: true,
+            reconcile_every: None,
+            grace_days: 2,
+            silent_after: 600,
+            alert_webhook: None,
+            cli: None,
+            listen_at_start: false,
+            endpoint: daemon.endpoint(),
+            secrets: daemon.secrets.clone(),
+        };
+        change(&mut options);
+        let side = StripeSide::start(options, daemon.pipeline.queue().unwrap(), daemon.pipeline.changes.clone());
+        Self { dir, daemon, side: side.unwrap() }
+    }
+
+    async fn until(&self, what: impl Fn(&Status) -> bool) -> Status {
+        let began = Instant::now();
+        loop {
+            let status = self.side.status();
+            if what(&status) {
+                return status;
+            }
+            assert!(began.elapsed() < Duration::from_secs(30), "still {status:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    fn database(&self) -> std::path::PathBuf {
+        self.dir.path().join("ledger.db")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        tokio::task::block_in_place(|| {
+            self.side.stop();
+            self.daemon.stop();
+        });
+    }
+}
+
+fn count(path: &Path, sql: &str) -> i64 {
+    schema::open_read_only(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+fn stripe_with_events(n: i64) -> SmallStripe {
+    let stripe = SmallStripe::default();
+    let now = chrono::Utc::now().timestamp() - 3_600;
+    for i in 0..n {
+        let id = format!("evt_{i:04}");
+        let status = if i == 0 { "failed" } else { "pending" };
+        stripe.push("", "/v1/events", &id, now + i, &payout_event(&id, &format!("po_{i}"), status, now + i));
+    }
+    stripe.object("", "/v1/balance", r#"{"available":[{"amount":-700,"currency":"usd"}]}"#);
+    stripe
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_fills_at_start_compares_on_demand_and_posts_alerts() {
+    let stripe = stripe_with_events(250);
+    let bodies: Arc<Mutex<Vec<serde_json::Value>>> = Arc::default();
+    let taken = bodies.clone();
+    let tries = Arc::new(Mutex::new(0));
+    let hook = Router::new().route(
+        "/hook",
+        post(move |body: Bytes| async move {
+            let mut tries = tries.lock().unwrap();
+            *tries += 1;
+            if *tries == 1 {
+                return axum::http::StatusCode::BAD_GATEWAY;
+            }
+            taken.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+            axum::http::StatusCode::OK
+        }),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, hook).await.unwrap() });
+
+    let running = Running::start(Some(stripe.client().await), |options| {
+        options.alert_webhook = Some(AlertWebhook::new(&url).unwrap());
+    });
+    let status = running.until(|s| matches!(s.backfill, Progress::Done(..))).await;
+    assert!(matches!(&status.backfill, Progress::Done(_, text) if text == "250 missed events"), "{status:?}");
+    assert_eq!(count(&running.database(), "SELECT count(*) FROM payouts"), 250);
+    running.until(|s| s.alerts == 1).await;
+
+    running.side.ask(Command::Reconcile { repair: false });
+    let status = running.until(|s| matches!(s.reconcile, Progress::Done(..))).await;
+    // Payouts came a moment ago and are not judged yet; the negative balance at Stripe is an alert all the same.
+    assert_eq!((status.key, status.trouble), (Some("rk_test_…"), None));
+    running.until(|s| s.alerts == 2).await;
+    let began = Instant::now();
+    while bodies.lock().unwrap().len() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let bodies = bodies.lock().unwrap();
+    let kinds: Vec<&str> = bodies.iter().map(|b| b["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["failed", "negative"], "in order, after a failed try");
+    assert_eq!(bodies[1]["text"], "the balance at Stripe is -7.00 USD");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_go_on_while_the_api_is_broken() {
+    let stripe = stripe_with_events(3);
+    stripe.held().broken_from = Some((0, Fault::Status(500)));
+    let running = Running::start(Some(stripe.client().await), |_| ());
+    running.until(|s| matches!(s.backfill, Progress::Failed(..))).await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    for n in 0..50 {
+        let body = payout_event(&format!("evt_d{n}"), &format!("po_d{n}"), "pending", 5);
+        let answer = http.post(running.daemon.endpoint()).body(body).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    }
+    assert_eq!(count(&running.database(), "SELECT count(*) FROM events"), 50);
+    let status = running.side.status();
+    assert!(matches!(&status.backfill, Progress::Failed(_, why) if why.contains("Stripe failed")), "{status:?}");
+    // It heals by itself.
+    stripe.held().broken_from = None;
+    running.until(|s| matches!(s.backfill, Progress::Done(..))).await;
+    assert_eq!(count(&running.database(), "SELECT count(*) FROM events"), 53);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_of_the_other_mode_is_not_used_and_no_key_is_said() {
+    let stripe = stripe_with_events(1);
+    let client = stripe.client().await;
+    let running = Running::start(Some(client), |options| options.live = true);
+    let status = running.until(|s| s.trouble.is_some()).await;
+    assert_eq!(status.trouble.unwrap(), "the API key is a test key and this is live mode: give a live key");
+    assert!(stripe.held().asked.is_empty() && status.key.is_none());
+    drop(running);
+
+    let running = Running::start(None, |_| ());
+    running.side.ask(Command::Backfill);
+    let status = running.until(|s| s.trouble.is_some()).await;
+    assert!(status.trouble.unwrap().contains("STRIPE_API_KEY"));
+}
