@@ -1,6 +1,6 @@
 //! R9: what a person does, in one transaction with its audit row. Works from any process, daemon running or not.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::StoreError;
 use super::writer::{Inbox, Writer};
@@ -194,12 +194,32 @@ impl Inbox<'_> {
         before: &str,
         after: &str,
     ) -> Result<(), StoreError> {
-        let mut statement = self.conn.prepare_cached(
-            "INSERT INTO audit (livemode, at_ms, who, action, target, object, reason, state_before, state_after)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?;
-        let Actor { who, reason, now_ms } = actor;
-        statement.execute(params![self.live, now_ms, who, action, target, object, reason, before, after])?;
-        Ok(())
+        audit(self.conn, self.live, actor, Entry { action, target, object, before, after })
     }
+}
+
+/// One line of the audit.
+pub(super) struct Entry<'a> {
+    /// The deed's word.
+    pub action: &'a str,
+    /// What it was done to.
+    pub target: &'a str,
+    /// The object behind it; may be empty.
+    pub object: &'a str,
+    /// State before.
+    pub before: &'a str,
+    /// State after.
+    pub after: &'a str,
+}
+
+/// Writes a line of the audit; the caller's transaction holds the deed itself.
+pub(super) fn audit(conn: &Connection, live: bool, actor: &Actor<'_>, entry: Entry<'_>) -> Result<(), StoreError> {
+    let mut statement = conn.prepare_cached(
+        "INSERT INTO audit (livemode, at_ms, who, action, target, object, reason, state_before, state_after)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    let Actor { who, reason, now_ms } = actor;
+    let Entry { action, target, object, before, after } = entry;
+    statement.execute(params![live, now_ms, who, action, target, object, reason, before, after])?;
+    Ok(())
 }

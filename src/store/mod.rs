@@ -13,5 +13,6 @@ pub mod marks;
 pub mod read;
 pub mod schema;
 pub mod side;
+pub mod transfers;
 pub mod view;
 pub mod writer;

@@ -13,8 +13,11 @@ use super::error::StoreError;
 const APPLICATION_ID: i64 = 0x5061_794c;
 
 /// Every step of the schema, oldest first. A database of schema N lacks the steps after the Nth.
-const STEPS: &[&str] =
-    &[include_str!("../../assets/schema/0001_monitor.sql"), include_str!("../../assets/schema/0004_stripe_side.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../../assets/schema/0001_monitor.sql"),
+    include_str!("../../assets/schema/0002_transfers.sql"),
+    include_str!("../../assets/schema/0004_stripe_side.sql"),
+];
 
 /// Opens for writing; creates and upgrades as needed. The folder is the user's own, the file too.
 pub fn open(path: &Path) -> Result<Connection, StoreError> {

@@ -8,7 +8,7 @@ const CODES: &str = "usd aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn
     htg huf idr ils inr isk jmd jod jpy kes kgs khr kmf krw kwd kyd kzt lak lbp lkr lrd lsl mad mdl mga mkd mmk mnt mop \
     mro mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr pab pen pgk php pkr pln pyg qar ron rsd rub rwf sar sbd \
     scr sek sgd shp sle sll sos srd std stn svc szl thb tjs tnd top try ttd twd tzs uah ugx uyu uzs vnd vuv wst xaf xcd \
-    xcg xof xpf yer zar zmw usdc";
+    xcg xof xpf yer zar zmw";
 
 /// The most digits Stripe takes in any currency.
 const MOST: i64 = 999_999_999_999;

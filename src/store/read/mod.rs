@@ -9,6 +9,7 @@ mod journal;
 mod payouts;
 mod sql;
 mod summary;
+mod transfers;
 
 use std::path::Path;
 
@@ -18,6 +19,7 @@ use super::error::StoreError;
 use super::schema;
 
 pub use payouts::PayoutCursor;
+pub use transfers::TransferDetail;
 
 /// How many rows a text filter looks at.
 pub const SEARCH_DEPTH: i64 = 50_000;
