@@ -1,5 +1,6 @@
 //! The command line: one file per command, one shape for options, output and errors.
 
+pub mod doctor;
 pub mod duration;
 pub mod failure;
 pub mod lab;

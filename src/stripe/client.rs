@@ -179,6 +179,11 @@ pub fn plain_http(timeout: Duration) -> Result<reqwest::Client, String> {
     build(builder(timeout))
 }
 
+/// A client for this machine's own addresses: no proxy either.
+pub fn local_http(timeout: Duration) -> Result<reqwest::Client, String> {
+    build(builder(timeout).no_proxy())
+}
+
 fn builder(timeout: Duration) -> reqwest::ClientBuilder {
     // Only the first call installs; a second is told so and that is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
