@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod compare;
+pub mod demo;
 pub mod guards;
 pub mod history;
 pub mod log;

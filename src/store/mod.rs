@@ -14,5 +14,6 @@ pub mod read;
 pub mod schema;
 pub mod side;
 pub mod transfers;
+pub mod verify;
 pub mod view;
 pub mod writer;

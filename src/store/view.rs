@@ -1,6 +1,10 @@
 //! What a reader hands out: plain rows for screens and commands. Text from payloads is raw here;
 //! whoever shows it cleans it first.
 
+use serde::Serialize;
+
+use crate::domain::outcome::State;
+
 /// A count of inbox rows per state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InboxCounts {
@@ -20,8 +24,23 @@ pub struct InboxCounts {
     pub dismissed: i64,
 }
 
+impl InboxCounts {
+    /// The count of one state.
+    pub fn of(&self, state: State) -> i64 {
+        match state {
+            State::Received => self.received,
+            State::Waiting => self.waiting,
+            State::Stuck => self.stuck,
+            State::Applied => self.applied,
+            State::Skipped => self.skipped,
+            State::Ignored => self.ignored,
+            State::Dismissed => self.dismissed,
+        }
+    }
+}
+
 /// What a blocked posting lacks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Needs {
     /// `platform` or `acct_…`.
     pub account: String,
@@ -32,9 +51,10 @@ pub struct Needs {
 }
 
 /// One payout in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PayoutRow {
     /// Row key: stable while the row lives.
+    #[serde(skip)]
     pub key: i64,
     /// `po_…`.
     pub id: String,
@@ -63,13 +83,14 @@ pub struct PayoutRow {
 }
 
 /// One row of the inbox or the event list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EventRow {
     /// Arrival number, the row key.
     pub seq: i64,
     /// `evt_…`.
     pub id: String,
     /// `payout.paid`, …
+    #[serde(rename = "type")]
     pub kind: String,
     /// `platform` or `acct_…`.
     pub account: String,
@@ -106,7 +127,7 @@ pub struct EventRow {
 }
 
 /// One posted leg.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JournalRow {
     /// Journal number, the row key.
     pub id: i64,
@@ -135,9 +156,10 @@ pub struct JournalRow {
 }
 
 /// One balance: an account in one currency. All amounts are minor units.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BalanceRow {
     /// Row key: stable while the row lives.
+    #[serde(skip)]
     pub key: i64,
     /// `platform` or `acct_…`.
     pub account: String,
@@ -166,7 +188,7 @@ pub struct BalanceRow {
 }
 
 /// One thing a person did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditRow {
     /// Row key.
     pub id: i64,

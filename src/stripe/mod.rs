@@ -9,6 +9,7 @@ pub mod fetched;
 pub mod key;
 pub mod listen;
 mod listen_line;
+pub mod noisy;
 pub mod paging;
 pub mod post;
 pub mod read;
