@@ -16,7 +16,9 @@ use payout_ledger::daemon::start::{self, Daemon};
 use payout_ledger::daemon::stripe_side::{Command, Options, Progress, Status, StripeSide};
 use payout_ledger::domain::retry::Profile;
 use payout_ledger::store::schema;
+use payout_ledger::stripe::cli::{self, Cli};
 use payout_ledger::stripe::client::Client;
+use payout_ledger::stripe::listen::ListenState;
 
 use crate::support::small_stripe::{Fault, SmallStripe};
 
@@ -193,4 +195,69 @@ async fn a_key_of_the_other_mode_is_not_used_and_no_key_is_said() {
     running.side.ask(Command::Backfill);
     let status = running.until(|s| s.trouble.is_some()).await;
     assert!(status.trouble.unwrap().contains("STRIPE_API_KEY"));
+}
+
+/// The real Stripe CLI, where it is installed: killed and cut in mid-stream, and nothing is lost in the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_real_cli_killed_and_cut_loses_nothing() {
+    let Ok(program) = cli::find() else {
+        eprintln!("the Stripe CLI is not installed (PATH or STRIPE_CLI): skipped");
+        return;
+    };
+    let stripe = SmallStripe::default();
+    let client = stripe.client().await;
+    let api_base = format!("http://{}", stripe.held().host);
+    let cli = Cli { program, key: Some(client.key().clone()), api_base, live: false };
+    let running = Running::start(Some(client), |options| {
+        options.cli = Some(cli);
+        options.listen_at_start = true;
+    });
+    let ready = |s: &Status| s.listen.as_ref().is_some_and(|l| l.state == ListenState::Ready);
+    running.until(ready).await;
+    let now = chrono::Utc::now().timestamp();
+    let events = async |from: i64, to: i64| {
+        for n in from..to {
+            let id = format!("evt_{n:04}");
+            stripe.happen(&id, now + n / 50, &payout_event(&id, &format!("po_{n}"), "pending", now + n / 50));
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    events(0, 100).await;
+    stripe.sockets.cut();
+    events(100, 200).await;
+    running.until(|s| ready(s) && s.listen.as_ref().is_some_and(|l| l.gaps >= 1)).await;
+    events(200, 300).await;
+    kill_listening_child(&running.daemon.endpoint());
+    events(300, 400).await;
+    running.until(|s| ready(s) && s.listen.as_ref().is_some_and(|l| l.gaps >= 2)).await;
+    events(400, 450).await;
+    let began = Instant::now();
+    while count(&running.database(), "SELECT count(*) FROM payouts") < 450 {
+        let status = running.side.status();
+        assert!(began.elapsed() < Duration::from_secs(60), "{status:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let forwarded = stripe.sockets.acked.lock().unwrap().len();
+    assert!((150..450).contains(&forwarded), "{forwarded} came through the CLI, the rest by backfill");
+    let endpoint = running.daemon.endpoint();
+    drop(running);
+    assert_eq!(listening_children(&endpoint), Vec::<i32>::new(), "the child ended with us");
+}
+
+/// Processes whose arguments forward to this endpoint.
+fn listening_children(endpoint: &str) -> Vec<i32> {
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse().ok());
+    processes
+        .filter(|pid: &i32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).split('\0').any(|arg| arg == endpoint)
+        })
+        .collect()
+}
+
+fn kill_listening_child(endpoint: &str) {
+    for pid in listening_children(endpoint) {
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
 }

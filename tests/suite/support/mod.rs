@@ -3,6 +3,7 @@
 pub mod daemon;
 pub mod http;
 pub mod side_bench;
+pub mod small_socket;
 pub mod small_stripe;
 
 /// A folder that goes away, in memory where the system offers that: for tests that are about content, not about disks.

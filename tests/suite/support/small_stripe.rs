@@ -9,8 +9,11 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
+use axum::routing::{get, post};
 use payout_ledger::stripe::client::{Client, Settings};
 use payout_ledger::stripe::key::ApiKey;
+
+use super::small_socket::{self, Sockets};
 
 /// One element of a list: its id, its time, its JSON.
 #[derive(Clone, Debug)]
@@ -39,6 +42,8 @@ pub struct Held {
     pub broken_from: Option<(usize, Fault)>,
     /// Accounts and paths that always answer with this status.
     pub refused: HashMap<(String, String), u16>,
+    /// Where it listens, `IP:PORT`.
+    pub host: String,
     /// `account path?query` of every request.
     pub asked: Vec<String>,
     /// An event that happens after this many requests, while the list is being walked.
@@ -48,6 +53,7 @@ pub struct Held {
 #[derive(Clone, Default)]
 pub struct SmallStripe {
     held: Arc<Mutex<Held>>,
+    pub sockets: Arc<Sockets>,
 }
 
 impl SmallStripe {
@@ -61,14 +67,26 @@ impl SmallStripe {
         self.held().lists.entry(key).or_default().push(element);
     }
 
+    /// An event happens: it is listed from now on, and sent to whoever listens.
+    pub fn happen(&self, id: &str, created: i64, json: &str) {
+        self.push("", "/v1/events", id, created, json);
+        self.sockets.send(json);
+    }
+
     pub fn object(&self, account: &str, path: &str, json: &str) {
         self.held().objects.insert((account.to_owned(), path.to_owned()), json.to_owned());
     }
 
     pub async fn client(&self) -> Client {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base = format!("http://{}", listener.local_addr().unwrap());
-        let app = Router::new().fallback(answer).with_state(self.clone());
+        let host = listener.local_addr().unwrap().to_string();
+        let base = format!("http://{host}");
+        self.held().host = host;
+        let app = Router::new()
+            .route("/v1/stripecli/sessions", post(small_socket::session))
+            .route("/subscribe/acct_small", get(small_socket::subscribe))
+            .fallback(answer)
+            .with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         let key = ApiKey::parse("rk_test_abcDEF123456").unwrap();
         let settings = Settings {
