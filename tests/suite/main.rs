@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod guard;
 mod layers;
 mod receiver;
 mod store_writer;

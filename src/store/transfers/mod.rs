@@ -58,16 +58,21 @@ impl Transfers {
 
     /// One transaction that no other writer can enter; nothing is kept after `Err`.
     fn transact<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let mut conn: MutexGuard<'_, Connection> = self.conn.lock().unwrap_or_else(|e| e.into_inner());
+        let mut conn = self.conn();
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let result = work(&tx)?;
         tx.commit()?;
         Ok(result)
     }
 
+    /// Reads without taking the write lock.
+    fn conn(&self) -> MutexGuard<'_, Connection> {
+        self.conn.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
     /// An order by its name.
     pub fn find(&self, order_ref: &str) -> Result<Option<TransferRow>, StoreError> {
-        self.transact(|tx| find(tx, self.live, order_ref))
+        find(&self.conn(), self.live, order_ref)
     }
 
     /// When the next order is due or a claim runs out, unix milliseconds.
@@ -76,7 +81,7 @@ impl Transfers {
                        SELECT min(next_ms) AS at FROM transfer_orders WHERE livemode = ?1 AND next_ms IS NOT NULL
                        UNION ALL
                        SELECT min(claim_until_ms) FROM transfer_orders WHERE livemode = ?1 AND claim_until_ms IS NOT NULL)";
-        self.transact(|tx| Ok(tx.prepare_cached(sql)?.query_row(params![self.live], |row| row.get(0))?))
+        Ok(self.conn().prepare_cached(sql)?.query_row(params![self.live], |row| row.get(0))?)
     }
 
     /// Forgets the names of jobs that finished before `before_ms`. Guard 4 is a window; guards 1 and 2 are not.
@@ -87,7 +92,7 @@ impl Transfers {
 
     /// Up to which arrival number events were looked through.
     pub fn events_seen(&self) -> Result<i64, StoreError> {
-        self.transact(|tx| Ok(marks::get(tx, &self.mark())?.and_then(|text| text.parse().ok()).unwrap_or(0)))
+        Ok(marks::get(&self.conn(), &self.mark())?.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 
     /// Remembers it.
@@ -98,17 +103,16 @@ impl Transfers {
     /// The bodies of transfer events of this mode after an arrival number, at most `limit` events looked at.
     /// The number is how far it got.
     pub fn events_after(&self, seq: i64, limit: i64) -> Result<(Vec<Vec<u8>>, i64), StoreError> {
-        self.transact(|tx| {
-            let sql = "SELECT max(seq) FROM (SELECT seq FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2)";
-            let last: Option<i64> = tx.prepare_cached(sql)?.query_row(params![seq, limit], |row| row.get(0))?;
-            let Some(last) = last else { return Ok((Vec::new(), seq)) };
-            let mut statement = tx.prepare_cached(
-                "SELECT body FROM events JOIN payloads USING (seq)
-                 WHERE seq > ?1 AND seq <= ?2 AND livemode = ?3 AND type GLOB 'transfer.*' AND account = 'platform' ORDER BY seq",
-            )?;
-            let bodies = statement.query_map(params![seq, last, self.live], |row| row.get(0))?;
-            Ok((bodies.collect::<Result<_, _>>()?, last))
-        })
+        let conn = self.conn();
+        let sql = "SELECT max(seq) FROM (SELECT seq FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2)";
+        let last: Option<i64> = conn.prepare_cached(sql)?.query_row(params![seq, limit], |row| row.get(0))?;
+        let Some(last) = last else { return Ok((Vec::new(), seq)) };
+        let mut statement = conn.prepare_cached(
+            "SELECT body FROM events JOIN payloads USING (seq)
+             WHERE seq > ?1 AND seq <= ?2 AND livemode = ?3 AND type GLOB 'transfer.*' AND account = 'platform' ORDER BY seq",
+        )?;
+        let bodies = statement.query_map(params![seq, last, self.live], |row| row.get(0))?;
+        Ok((bodies.collect::<Result<_, _>>()?, last))
     }
 
     fn mark(&self) -> String {

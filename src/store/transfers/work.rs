@@ -52,6 +52,10 @@ fn wanted(row: &TransferRow) -> Wanted<'_> {
 impl Transfers {
     /// Claims the order that has been due longest; only `order_ref` when one is named. Committed when it returns.
     pub fn claim(&self, only: Option<&str>, work: Work<'_>) -> Result<Option<TransferRow>, StoreError> {
+        // Looking costs no write lock: an idle queue is looked at every second.
+        if self.next_due()?.is_none_or(|due| due > work.now_ms) {
+            return Ok(None);
+        }
         self.transact(|tx| {
             let sql = format!(
                 "{} WHERE key = (SELECT key FROM (
