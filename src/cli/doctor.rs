@@ -11,6 +11,9 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use serde::Serialize;
 
+use super::failure::Failure;
+use super::options::Common;
+use super::output;
 use crate::stripe::key::ApiKey;
 
 /// How a check ended.
@@ -97,4 +100,28 @@ pub async fn examine(subject: &Subject) -> Vec<Check> {
     checks.extend(local::database(subject));
     checks.push(remote::cli(subject).await);
     checks
+}
+
+/// Prints every check. Exit code 1 when one is bad.
+pub fn run(common: &Common) -> Result<(), Failure> {
+    let settings = common.settings()?;
+    let subject = Subject {
+        key: ApiKey::find(settings.api_key_file.as_deref()),
+        database: settings.database,
+        live: settings.live,
+        addr: settings.addr,
+        secrets: settings.secrets,
+        key_file: settings.api_key_file,
+        api_base: settings.api_base,
+    };
+    let checks = super::serve::runtime()?.block_on(examine(&subject));
+    if common.json {
+        output::object(&serde_json::json!({ "checks": checks }))?;
+    } else {
+        checks.iter().try_for_each(|check| output::line(&check.line()))?;
+    }
+    match checks.iter().filter(|c| c.verdict == Verdict::Bad).count() {
+        0 => Ok(()),
+        n => Err(Failure::Found(format!("{n} of {} checks failed; each says above what mends it", checks.len()))),
+    }
 }

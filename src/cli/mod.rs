@@ -1,5 +1,6 @@
 //! The command line: one file per command, one shape for options, output and errors.
 
+pub mod backfill;
 pub mod completions;
 pub mod demo;
 pub mod doctor;
@@ -13,8 +14,10 @@ pub mod monitor;
 pub mod open_balance;
 pub mod options;
 pub mod output;
+pub mod reconcile;
 pub mod serve;
 pub mod status;
+pub mod stripe;
 pub mod trigger;
 pub mod verify;
 pub mod wait_for;
@@ -67,6 +70,12 @@ enum Command {
     Trigger(trigger::TriggerArgs),
     /// Wait until a payout has a state, for scripts
     WaitFor(wait_for::WaitForArgs),
+    /// Fetch missed events from Stripe's own list
+    Backfill(backfill::BackfillArgs),
+    /// Compare payouts, transfers and balances with Stripe's record
+    Reconcile(reconcile::ReconcileArgs),
+    /// Look at secret, key, port, database, clock and Stripe CLI, and say what mends each fault
+    Doctor,
     /// Audit every invariant from the raw tables
     Verify(verify::VerifyArgs),
     /// Print a completion script
@@ -119,6 +128,9 @@ fn run(cli: &Cli) -> Result<(), Failure> {
             let settings = common.settings()?;
             wait_for::run(args, &settings.database, settings.live, &mut std::io::stdout().lock())
         }
+        Command::Backfill(args) => backfill::run(args, common),
+        Command::Reconcile(args) => reconcile::run(args, common),
+        Command::Doctor => doctor::run(common),
         Command::Verify(args) => verify::run(args, common),
         Command::Completions(args) => completions::run(args, Cli::command()),
         Command::Man => completions::man(Cli::command()),

@@ -185,7 +185,7 @@ fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {
 }
 
 /// A time longer than zero.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     super::duration::parse(text)
         .and_then(|d| if d.is_zero() { Err("it must be longer than zero".to_owned()) } else { Ok(d) })
 }

@@ -2,31 +2,44 @@
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use super::failure::Failure;
 use super::options::{Common, Settings};
 use super::output;
+use super::stripe::StripeArgs;
 use crate::daemon::pipeline;
 use crate::daemon::secrets::Secrets;
 use crate::daemon::start::{Daemon, Options, StartError};
+use crate::daemon::stripe_side::Status;
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
-pub struct ServeArgs {}
+pub struct ServeArgs {
+    #[command(flatten)]
+    stripe: StripeArgs,
+}
 
 /// Runs until SIGINT or SIGTERM, then finishes what it accepted.
-pub fn run(_: &ServeArgs, common: &Common) -> Result<(), Failure> {
+pub fn run(args: &ServeArgs, common: &Common) -> Result<(), Failure> {
     let settings = common.settings()?;
     let runtime = runtime()?;
     let mut daemon = start(&settings, common.allow_unsigned)?;
-    if daemon.secrets.is_empty() && !common.allow_unsigned {
+    let mut side = args.stripe.start(&settings, &daemon)?;
+    if daemon.secrets.is_empty() && !common.allow_unsigned && !args.stripe.listens() {
         eprintln!(
             "payout-ledger: no signing secret: every delivery is refused; set STRIPE_WEBHOOK_SECRET to the whsec_… that \
              `stripe listen` prints"
         );
     }
     output::line(&format!("listening on {}", daemon.endpoint()))?;
-    let broken = runtime.block_on(until_told_or_broken(&daemon))?;
+    let broken = runtime.block_on(async {
+        tokio::select! {
+            broken = until_told_or_broken(&daemon) => broken,
+            () = say_listen_states(side.watch()) => Ok(true),
+        }
+    })?;
+    side.stop();
     daemon.stop();
     if broken {
         Err(Failure::Environment("a thread of the daemon stopped; see the log above".to_owned()))
@@ -63,6 +76,23 @@ pub fn start(settings: &Settings, allow_unsigned: bool) -> Result<Daemon, Failur
 pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     built.map_err(|e| Failure::Environment(format!("cannot start: {e}")))
+}
+
+/// Says on standard error how the listening child does, once per change.
+async fn say_listen_states(mut status: watch::Receiver<Status>) {
+    let mut last = None;
+    loop {
+        let state = status.borrow_and_update().listen.as_ref().map(|l| l.state.clone());
+        if state != last {
+            if let Some(state) = &state {
+                eprintln!("payout-ledger: stripe listen: {}", output::clean(&state.to_string()));
+            }
+            last = state;
+        }
+        if status.changed().await.is_err() {
+            return;
+        }
+    }
 }
 
 async fn until_told_or_broken(daemon: &Daemon) -> Result<bool, Failure> {

@@ -155,6 +155,11 @@ impl StripeSide {
         self.status.borrow().clone()
     }
 
+    /// Follows the state; ends when the thread does.
+    pub fn watch(&self) -> watch::Receiver<Status> {
+        self.status.clone()
+    }
+
     /// Asks for something; what it brings shows in the status.
     pub fn ask(&self, command: Command) {
         if let Some(commands) = &self.commands {

@@ -1,5 +1,6 @@
 //! `stripe listen` as a supervised child: started, watched, restarted with growing pauses, ended with us.
 
+use std::fmt;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -28,6 +29,18 @@ pub enum ListenState {
     Unusable(CliProblem),
     /// Ended by us.
     Stopped,
+}
+
+impl fmt::Display for ListenState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Starting => f.write_str("starting"),
+            Self::Ready => f.write_str("ready"),
+            Self::Reconnecting(why) => write!(f, "reconnecting: {why}"),
+            Self::Unusable(problem) => write!(f, "{problem}"),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
 }
 
 /// State and figures of the child.

@@ -8,6 +8,7 @@ mod receiver;
 mod store_writer;
 mod stripe_backfill;
 mod stripe_client;
+mod stripe_commands;
 mod stripe_listen;
 mod stripe_reconcile;
 mod stripe_side;

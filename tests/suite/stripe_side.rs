@@ -20,6 +20,7 @@ use payout_ledger::stripe::cli::{self, Cli};
 use payout_ledger::stripe::client::Client;
 use payout_ledger::stripe::listen::ListenState;
 
+use crate::support::processes_with_argument;
 use crate::support::small_stripe::{Fault, SmallStripe};
 
 fn payout_event(id: &str, object: &str, status: &str, created: i64) -> String {
@@ -241,22 +242,11 @@ async fn the_real_cli_killed_and_cut_loses_nothing() {
     assert!((150..450).contains(&forwarded), "{forwarded} came through the CLI, the rest by backfill");
     let endpoint = running.daemon.endpoint();
     drop(running);
-    assert_eq!(listening_children(&endpoint), Vec::<i32>::new(), "the child ended with us");
-}
-
-/// Processes whose arguments forward to this endpoint.
-fn listening_children(endpoint: &str) -> Vec<i32> {
-    let processes = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse().ok());
-    processes
-        .filter(|pid: &i32| {
-            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).split('\0').any(|arg| arg == endpoint)
-        })
-        .collect()
+    assert_eq!(processes_with_argument(&endpoint), Vec::<i32>::new(), "the child ended with us");
 }
 
 fn kill_listening_child(endpoint: &str) {
-    for pid in listening_children(endpoint) {
+    for pid in processes_with_argument(endpoint) {
         let pid = rustix::process::Pid::from_raw(pid).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }

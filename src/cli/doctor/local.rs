@@ -88,7 +88,7 @@ async fn at_port(addr: SocketAddr) -> Check {
 
 /// Whether a receiver like ours answers there: health, and a webhook that takes only POST.
 async fn is_ours(addr: SocketAddr) -> bool {
-    let Ok(http) = local_http(Duration::from_secs(2)) else { return false };
+    let Ok(http) = local_http(Duration::from_millis(500)) else { return false };
     let status = async |path: &str| http.get(format!("http://{addr}{path}")).send().await.map(|a| a.status().as_u16());
     matches!((status("/healthz").await, status("/webhook").await), (Ok(200), Ok(405)))
 }
