@@ -5,7 +5,7 @@
 //! events, and details that differ within one second (R6).
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::intake::Intake;
 use super::side_error::SideError;
@@ -46,49 +46,86 @@ const SETTLE: i64 = 3;
 
 const MARK: &str = "confirmed";
 
-/// Looks at the next events that came. Returns whether there were any. After an error the same events are looked at again.
-pub async fn step(
-    client: &Client,
-    side: &Side,
-    intake: &mut impl Intake,
+/// How often the place is written down while nothing is read: a restart looks at a few events again, which does no harm.
+const SAVE_EVERY: Duration = Duration::from_secs(30);
+
+/// Follows the inbox.
+#[derive(Debug)]
+pub struct Follower {
     mode: Mode,
-    confirmed: &mut Confirmed,
-) -> Result<bool, SideError> {
-    let from = match side.mark(MARK)?.and_then(|v| v.parse().ok()) {
-        Some(seq) => seq,
-        None => return begin(side).map(|()| false),
-    };
-    let came = side.came_after(from, STEP)?;
-    let Some(last) = came.last().map(|c| c.seq) else { return Ok(false) };
-    let wanted = wanted(side, mode, &came)?;
-    for ((account, object), created) in wanted {
-        let Ok(owner) = Owner::parse(&account) else { continue };
-        let wait = (created + SETTLE).saturating_sub(chrono::Utc::now().timestamp());
-        if let Ok(seconds @ 1..=3) = u64::try_from(wait) {
-            tokio::time::sleep(Duration::from_secs(seconds)).await;
+    seq: Option<i64>,
+    saved: Instant,
+    /// What was done so far.
+    pub confirmed: Confirmed,
+}
+
+impl Follower {
+    /// Goes on where the last one stopped.
+    pub fn new(mode: Mode) -> Self {
+        Self { mode, seq: None, saved: Instant::now(), confirmed: Confirmed::default() }
+    }
+
+    /// Looks at the next events that came. Returns whether there were any. After an error the same events are looked at again.
+    pub async fn step(&mut self, client: &Client, side: &Side, intake: &mut impl Intake) -> Result<bool, SideError> {
+        let from = match self.seq {
+            Some(seq) => seq,
+            None => begin(side)?,
+        };
+        let came = side.came_after(from, STEP)?;
+        let last = came.last().map(|c| c.seq);
+        let wanted = wanted(side, self.mode, &came)?;
+        let any = !wanted.is_empty();
+        for ((account, object), created) in wanted {
+            let Ok(owner) = Owner::parse(&account) else { continue };
+            let wait = (created + SETTLE).saturating_sub(chrono::Utc::now().timestamp());
+            if let Ok(seconds @ 1..=3) = u64::try_from(wait) {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+            }
+            self.confirm(client, intake, &owner, &object).await?;
         }
-        match client.fetch_object(&owner, &object).await {
+        let seq = last.unwrap_or(from);
+        self.seq = Some(seq);
+        if any || self.saved.elapsed() > SAVE_EVERY {
+            side.set_mark(MARK, Some(&seq.to_string()))?;
+            self.saved = Instant::now();
+        }
+        Ok(last.is_some())
+    }
+
+    async fn confirm(
+        &mut self,
+        client: &Client,
+        intake: &mut impl Intake,
+        owner: &Owner,
+        object: &str,
+    ) -> Result<(), SideError> {
+        match client.fetch_object(owner, object).await {
             Ok(body) => {
                 intake.take(vec![body]).await?;
-                confirmed.fetched += 1;
+                self.confirmed.fetched += 1;
             }
             Err(error) => match error.kind {
-                ErrorKind::NotFound => confirmed.unknown += 1,
+                ErrorKind::NotFound => self.confirmed.unknown += 1,
                 ErrorKind::Forbidden { .. } | ErrorKind::Invalid { .. } => {
-                    confirmed.refused += 1;
-                    confirmed.why = Some(error.line());
+                    self.confirmed.refused += 1;
+                    self.confirmed.why = Some(error.line());
                 }
                 _ => return Err(error.into()),
             },
         }
+        Ok(())
     }
-    side.set_mark(MARK, Some(&last.to_string()))?;
-    Ok(true)
 }
 
-/// The first time: what is there already is history, and a backfill or a reconcile is the way to look at it.
-pub(super) fn begin(side: &Side) -> Result<(), SideError> {
-    Ok(side.set_mark(MARK, Some(&side.last_seq()?.to_string()))?)
+/// Where to go on. The first time that is the end: what is there already is history, and a backfill or a reconcile is the
+/// way to look at it.
+pub(super) fn begin(side: &Side) -> Result<i64, SideError> {
+    if let Some(seq) = side.mark(MARK)?.and_then(|v| v.parse().ok()) {
+        return Ok(seq);
+    }
+    let last = side.last_seq()?;
+    side.set_mark(MARK, Some(&last.to_string()))?;
+    Ok(last)
 }
 
 /// Each object once, with the newest second any of its events names when that second has to be waited for.

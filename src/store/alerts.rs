@@ -22,42 +22,77 @@ pub struct AlertRow {
     pub acknowledged_ms: Option<i64>,
 }
 
-/// When a scan thinks a payout is late, and what time it is.
+/// What a scan looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan {
     /// The mode (R10).
     pub live: bool,
     /// Unix milliseconds.
     pub now_ms: i64,
-    /// Days after `arrival_date` before a payout counts as overdue.
-    pub grace_days: i64,
+    /// Days after `arrival_date` before a payout counts as overdue; `None` leaves lateness out, which only time changes.
+    pub grace_days: Option<i64>,
 }
 
 /// The most alerts of one kind that one scan raises; the next scan goes on.
 const BATCH: i64 = 500;
 
-/// Raises what the monitor's own tables show and clears what has passed. Returns how many were raised.
+/// Raises what the monitor's own tables show and clears what has passed. Returns how many were raised. Reads first and takes
+/// the write lock only when there is something to write, so that the writer is not held up for nothing.
 pub fn scan(conn: &mut Connection, scan: Scan) -> rusqlite::Result<usize> {
+    let (mut alerts, mark) = failed(conn, scan.live)?;
+    if let Some(days) = scan.grace_days {
+        alerts.extend(overdue(conn, scan, days)?);
+    }
+    alerts.extend(stuck(conn, scan.live)?);
+    alerts.extend(findings(conn, scan.live)?);
+    let passed = passed(conn, scan.live)?;
+    if alerts.is_empty() && passed.is_empty() {
+        return Ok(0);
+    }
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut raised = 0;
-    for alert in failed(&tx, scan.live)?.into_iter().chain(overdue(&tx, scan)?).chain(stuck(&tx, scan.live)?) {
-        raised += raise(&tx, scan.live, &alert, scan.now_ms)?;
+    for alert in &alerts {
+        raised += raise(&tx, scan.live, alert, scan.now_ms)?;
     }
-    for row in super::findings::open(&tx, scan.live)? {
-        let f = &row.finding;
-        let alert =
-            Alert { kind: AlertKind::Finding, object: f.object.clone(), account: f.account.clone(), text: f.line() };
-        raised += raise(&tx, scan.live, &alert, scan.now_ms)?;
+    for id in passed {
+        tx.prepare_cached("UPDATE alerts SET cleared_ms = ?2 WHERE id = ?1")?.execute(params![id, scan.now_ms])?;
     }
-    clear_passed(&tx, scan)?;
+    if let Some(seq) = mark {
+        super::marks::set(&tx, &failed_mark(scan.live), &seq.to_string())?;
+    }
     tx.commit()?;
     Ok(raised)
 }
 
-/// Failed payouts since the last scan, in the order their news came.
-fn failed(conn: &Connection, live: bool) -> rusqlite::Result<Vec<Alert>> {
-    let mark = format!("alerts_failed_{}", i64::from(live));
-    let from: i64 = super::marks::get(conn, &mark)?.and_then(|v| v.parse().ok()).unwrap_or(0);
+fn failed_mark(live: bool) -> String {
+    format!("alerts_failed_{}", i64::from(live))
+}
+
+/// Open findings that have no alert yet.
+fn findings(conn: &Connection, live: bool) -> rusqlite::Result<Vec<Alert>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT f.id FROM findings f WHERE f.livemode = ?1 AND f.resolved_ms IS NULL
+           AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.livemode = f.livemode AND a.kind = 'finding'
+             AND a.account = f.account AND a.object = f.object AND a.cleared_ms IS NULL)",
+    )?;
+    let new = statement.query_map(params![live], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+    if new.is_empty() {
+        return Ok(Vec::new());
+    }
+    let open = super::findings::open(conn, live)?.into_iter().filter(|row| new.contains(&row.id));
+    Ok(open
+        .map(|row| Alert {
+            kind: AlertKind::Finding,
+            text: row.finding.line(),
+            object: row.finding.object,
+            account: row.finding.account,
+        })
+        .collect())
+}
+
+/// Failed payouts since the last scan, in the order their news came, and where the next scan goes on.
+fn failed(conn: &Connection, live: bool) -> rusqlite::Result<(Vec<Alert>, Option<i64>)> {
+    let from: i64 = super::marks::get(conn, &failed_mark(live))?.and_then(|v| v.parse().ok()).unwrap_or(0);
     let mut statement = conn.prepare_cached(
         "SELECT id, account, amount, currency, failure_code, last_seq,
                 EXISTS (SELECT 1 FROM events e WHERE e.object = p.id AND e.livemode = p.livemode AND e.status = 'paid')
@@ -74,13 +109,10 @@ fn failed(conn: &Connection, live: bool) -> rusqlite::Result<Vec<Alert>> {
         Ok(Alert { kind, object: row.get(0)?, account: row.get(1)?, text })
     })?;
     let alerts = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    if last > from {
-        super::marks::set(conn, &mark, &last.to_string())?;
-    }
-    Ok(alerts)
+    Ok((alerts, (last > from).then_some(last)))
 }
 
-fn overdue(conn: &Connection, scan: Scan) -> rusqlite::Result<Vec<Alert>> {
+fn overdue(conn: &Connection, scan: Scan, grace_days: i64) -> rusqlite::Result<Vec<Alert>> {
     let mut statement = conn.prepare_cached(
         "SELECT id, account, amount, currency, status, arrival_date FROM payouts
          WHERE livemode = ?1 AND status IN ('pending', 'in_transit') AND arrival_date BETWEEN 1 AND ?2
@@ -90,11 +122,11 @@ fn overdue(conn: &Connection, scan: Scan) -> rusqlite::Result<Vec<Alert>> {
     let now = scan.now_ms / 1000;
     let rows = statement.query_map(params![scan.live, now, BATCH], |row| {
         let status = Status::parse(&row.get::<_, String>(4)?);
-        let Some(days) = status.and_then(|s| alert::overdue(s, row.get(5).ok(), now, scan.grace_days)) else {
+        let Some(days) = status.and_then(|s| alert::overdue(s, row.get(5).ok(), now, grace_days)) else {
             return Ok(None);
         };
         let amount = money::show(&row.get::<_, String>(3)?, row.get(2)?);
-        let text = format!("a payout of {amount} should have arrived {} days ago", days + scan.grace_days);
+        let text = format!("a payout of {amount} should have arrived {} days ago", days + grace_days);
         Ok(Some(Alert { kind: AlertKind::Overdue, object: row.get(0)?, account: row.get(1)?, text }))
     })?;
     Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
@@ -115,28 +147,18 @@ fn stuck(conn: &Connection, live: bool) -> rusqlite::Result<Vec<Alert>> {
     rows.collect()
 }
 
-/// Ends alerts whose reason the tables no longer show. A failed payout stays one: a person acknowledges it.
-fn clear_passed(conn: &Connection, scan: Scan) -> rusqlite::Result<()> {
-    for (kind, still) in [
-        (
-            "overdue",
-            "SELECT 1 FROM payouts p WHERE p.livemode = alerts.livemode AND p.id = alerts.object
-                     AND p.status IN ('pending', 'in_transit')",
-        ),
-        ("stuck", "SELECT 1 FROM events e WHERE e.id = alerts.object AND e.state = 2"),
-        (
-            "finding",
-            "SELECT 1 FROM findings f WHERE f.livemode = alerts.livemode AND f.account = alerts.account
-                     AND f.object = alerts.object AND f.resolved_ms IS NULL",
-        ),
-    ] {
-        let sql = format!(
-            "UPDATE alerts SET cleared_ms = ?2 WHERE livemode = ?1 AND kind = '{kind}' AND cleared_ms IS NULL
-             AND NOT EXISTS ({still})"
-        );
-        conn.prepare_cached(&sql)?.execute(params![scan.live, scan.now_ms])?;
-    }
-    Ok(())
+/// Open alerts whose reason the tables no longer show. A failed payout stays one: a person acknowledges it.
+fn passed(conn: &Connection, live: bool) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT id FROM alerts a WHERE a.livemode = ?1 AND a.cleared_ms IS NULL AND CASE a.kind
+           WHEN 'overdue' THEN NOT EXISTS (SELECT 1 FROM payouts p WHERE p.livemode = a.livemode AND p.id = a.object
+             AND p.status IN ('pending', 'in_transit'))
+           WHEN 'stuck' THEN NOT EXISTS (SELECT 1 FROM events e WHERE e.id = a.object AND e.state = 2)
+           WHEN 'finding' THEN NOT EXISTS (SELECT 1 FROM findings f WHERE f.livemode = a.livemode
+             AND f.account = a.account AND f.object = a.object AND f.resolved_ms IS NULL)
+           ELSE 0 END",
+    )?;
+    statement.query_map(params![live], |row| row.get(0))?.collect()
 }
 
 /// Raises one alert unless it is open already. Returns 1 when it is new.

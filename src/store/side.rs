@@ -231,7 +231,7 @@ impl Side {
     }
 
     /// [`alerts::scan`].
-    pub fn scan_alerts(&self, now_ms: i64, grace_days: i64) -> Result<usize, StoreError> {
+    pub fn scan_alerts(&self, now_ms: i64, grace_days: Option<i64>) -> Result<usize, StoreError> {
         Ok(alerts::scan(&mut self.conn(), Scan { live: self.live, now_ms, grace_days })?)
     }
 

@@ -1,6 +1,6 @@
 //! Reconcile and fetch on receipt against a small Stripe: every kind of difference, repair, faults, ties, thin events.
 
-use payout_ledger::daemon::confirm::{Confirmed, Mode, step};
+use payout_ledger::daemon::confirm::{Confirmed, Follower, Mode};
 use payout_ledger::daemon::intake::Taken;
 use payout_ledger::daemon::reconcile::{Reconciled, Window, openings, reconcile};
 use payout_ledger::daemon::side_error::SideError;
@@ -168,9 +168,9 @@ async fn an_opening_balance_is_what_stripe_has_and_we_cannot_explain() {
 }
 
 async fn follow(bench: &mut Bench, client: &Client, mode: Mode) -> Confirmed {
-    let mut confirmed = Confirmed::default();
-    while step(client, &bench.side, &mut bench.writer, mode, &mut confirmed).await.unwrap() {}
-    confirmed
+    let mut follower = Follower::new(mode);
+    while follower.step(client, &bench.side, &mut bench.writer).await.unwrap() {}
+    follower.confirmed
 }
 
 #[tokio::test]
@@ -232,9 +232,9 @@ async fn a_fault_while_reading_loses_no_object() {
         let mut held = stripe.held();
         held.broken_from = Some((held.asked.len(), Fault::Status(500)));
     }
-    let mut confirmed = Confirmed::default();
-    let failed = step(&client, &bench.side, &mut bench.writer, Mode::Fetch, &mut confirmed).await;
-    assert!(failed.is_err() && confirmed == Confirmed::default());
+    let mut follower = Follower::new(Mode::Fetch);
+    let failed = follower.step(&client, &bench.side, &mut bench.writer).await;
+    assert!(failed.is_err() && follower.confirmed == Confirmed::default());
     stripe.held().broken_from = None;
     assert_eq!(follow(&mut bench, &client, Mode::Fetch).await.fetched, 1);
     assert_eq!(bench.rows("SELECT status FROM payouts WHERE id = 'po_1'"), ["paid"]);

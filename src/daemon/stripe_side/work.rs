@@ -213,13 +213,14 @@ async fn reconcile_all(work: &Work, client: &Client, repair: bool) -> Result<Str
 
 async fn confirms(work: Rc<Work>) {
     let Some(client) = &work.options.client else { return };
-    let (mut intake, mut confirmed) = (work.queue.clone(), confirm::Confirmed::default());
+    let mut intake = work.queue.clone();
+    let mut follower = confirm::Follower::new(work.options.confirm);
     let (mut changed, mut pause) = (work.changes.subscribe(), FIRST_PAUSE);
     loop {
-        match confirm::step(client, &work.side, &mut intake, work.options.confirm, &mut confirmed).await {
+        match follower.step(client, &work.side, &mut intake).await {
             Ok(more) => {
                 pause = FIRST_PAUSE;
-                work.set(|s| s.confirmed = confirmed.clone());
+                work.set(|s| s.confirmed = follower.confirmed.clone());
                 if !more && changed.changed().await.is_err() {
                     return;
                 }
@@ -227,8 +228,8 @@ async fn confirms(work: Rc<Work>) {
                 sleep(Duration::from_millis(250)).await;
             }
             Err(error) => {
-                confirmed.why = Some(error.to_string());
-                work.set(|s| s.confirmed = confirmed.clone());
+                follower.confirmed.why = Some(error.to_string());
+                work.set(|s| s.confirmed = follower.confirmed.clone());
                 sleep(pause).await;
                 pause = (pause * 2).min(LAST_PAUSE);
             }
@@ -265,8 +266,14 @@ async fn alerts(work: Rc<Work>) {
         spawn_local(posts(work.clone(), posting.clone()));
     }
     let mut changed = work.changes.subscribe();
+    let mut full_scan = Instant::now();
     loop {
-        match work.side.scan_alerts(now_ms(), work.options.grace_days) {
+        // Lateness comes with time, not with news.
+        let full = Instant::now() >= full_scan;
+        if full {
+            full_scan = Instant::now() + SCAN_EVERY;
+        }
+        match work.side.scan_alerts(now_ms(), full.then_some(work.options.grace_days)) {
             Ok(_) => work.set(|s| s.alerts = work.side.unseen_alerts().unwrap_or(s.alerts)),
             Err(error) => tracing::warn!(%error, "alerts were not looked at"),
         }
@@ -276,7 +283,7 @@ async fn alerts(work: Rc<Work>) {
         tokio::select! {
             news = changed.changed() => if news.is_err() { return },
             () = work.alerts_due.notified() => {}
-            () = sleep(SCAN_EVERY) => {}
+            () = tokio::time::sleep_until(full_scan) => {}
         }
         tokio::time::sleep_until(earliest).await;
         changed.mark_unchanged();

@@ -35,7 +35,7 @@ fn payout(conn: &Connection, id: &str, status: &str, arrival: Option<i64>, seq: 
 }
 
 fn run(conn: &mut Connection, now_ms: i64) -> usize {
-    scan(conn, Scan { live: false, now_ms, grace_days: 2 }).unwrap()
+    scan(conn, Scan { live: false, now_ms, grace_days: Some(2) }).unwrap()
 }
 
 fn texts(conn: &Connection) -> Vec<String> {
