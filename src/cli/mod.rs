@@ -1,5 +1,6 @@
 //! The command line: one file per command, one shape for options, output and errors.
 
+pub mod alerts;
 pub mod backfill;
 pub mod completions;
 pub mod demo;
@@ -74,6 +75,8 @@ enum Command {
     Backfill(backfill::BackfillArgs),
     /// Compare payouts, transfers and balances with Stripe's record
     Reconcile(reconcile::ReconcileArgs),
+    /// What deserves a look: failed, returned and overdue payouts, stuck events, findings
+    Alerts(alerts::AlertsArgs),
     /// Look at secret, key, port, database, clock and Stripe CLI, and say what mends each fault
     Doctor,
     /// Audit every invariant from the raw tables
@@ -130,6 +133,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         }
         Command::Backfill(args) => backfill::run(args, common),
         Command::Reconcile(args) => reconcile::run(args, common),
+        Command::Alerts(args) => alerts::run(args, common),
         Command::Doctor => doctor::run(common),
         Command::Verify(args) => verify::run(args, common),
         Command::Completions(args) => completions::run(args, Cli::command()),

@@ -264,6 +264,16 @@ impl Side {
         Ok(())
     }
 
+    /// [`alerts::list`].
+    pub fn alerts(&self, limit: usize) -> Result<Vec<AlertRow>, StoreError> {
+        Ok(alerts::list(&self.conn(), self.live, limit)?)
+    }
+
+    /// [`alerts::acknowledge`].
+    pub fn acknowledge(&self, id: i64, who: &str, now_ms: i64) -> Result<bool, StoreError> {
+        Ok(alerts::acknowledge(&mut self.conn(), id, who, now_ms)?)
+    }
+
     /// [`alerts::unseen`].
     pub fn unseen_alerts(&self) -> Result<i64, StoreError> {
         Ok(alerts::unseen(&self.conn(), self.live)?)

@@ -110,6 +110,24 @@ async fn an_opening_balance_from_stripe_explains_what_came_before() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn alerts_are_listed_and_acknowledged_once() {
+    let bench = Bench::new().await;
+    bench.run(&["backfill"]);
+    bench.run(&["reconcile"]);
+    let listed = out(&bench.run(&["alerts", "--json"]));
+    let rows: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&Value> = rows.iter().map(|row| &row["kind"]).collect();
+    assert_eq!(kinds, ["finding", "negative"], "{listed}");
+    assert_eq!(rows[1]["text"], "the balance at Stripe is -10.00 USD");
+    let id = rows[1]["id"].to_string();
+    assert_eq!(out(&bench.run(&["alerts", "--ack", &id])), "1 acknowledged\n");
+    assert_eq!(bench.run(&["alerts", "--ack", &id]).status.code(), Some(2));
+    assert_eq!(out(&bench.run(&["alerts"])).lines().count(), 1);
+    assert_eq!(out(&bench.run(&["alerts", "--ack-all"])), "1 acknowledged\n");
+    assert!(out(&bench.run(&["alerts", "--all"])).contains("acknowledged"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_fault_is_one_clear_line() {
     let bench = Bench::new().await;
     let key = |key: &str, args: &[&str]| {
