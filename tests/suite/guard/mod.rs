@@ -32,18 +32,20 @@ struct Bench {
     stripe: Stripe,
 }
 
+/// What else happens at a point, once.
+type Plan = (Point, Box<dyn FnOnce() + Send>);
+
 /// The stand-in's clock, and a place to die at.
 struct Near {
     stripe: Stripe,
     stop_at: Option<Point>,
     random: AtomicU64,
-    /// What else happens at a point, once.
-    at: Mutex<Option<(Point, Box<dyn FnOnce() + Send>)>>,
+    plan: Mutex<Option<Plan>>,
 }
 
 impl Near {
     fn new(stripe: &Stripe) -> Self {
-        Self { stripe: stripe.clone(), stop_at: None, random: AtomicU64::new(7), at: Mutex::new(None) }
+        Self { stripe: stripe.clone(), stop_at: None, random: AtomicU64::new(7), plan: Mutex::new(None) }
     }
 
     fn dying_at(stripe: &Stripe, point: Point) -> Self {
@@ -51,7 +53,7 @@ impl Near {
     }
 
     fn doing(stripe: &Stripe, point: Point, what: impl FnOnce() + Send + 'static) -> Self {
-        Self { at: Mutex::new(Some((point, Box::new(what)))), ..Self::new(stripe) }
+        Self { plan: Mutex::new(Some((point, Box::new(what)))), ..Self::new(stripe) }
     }
 }
 
@@ -65,7 +67,7 @@ impl Surroundings for Near {
     }
 
     fn goes_on(&self, at: Point) -> bool {
-        let mut planned = self.at.lock().unwrap();
+        let mut planned = self.plan.lock().unwrap();
         if planned.as_ref().is_some_and(|(point, _)| *point == at) {
             let (_, what) = planned.take().unwrap();
             drop(planned);

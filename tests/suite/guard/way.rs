@@ -46,7 +46,7 @@ fn a_refusal_is_retried_with_a_new_key_and_never_by_itself() {
         let a = bench.store().find("a").unwrap().unwrap().intent;
         assert!(a.state == State::Rejected && a.reason.unwrap().contains("balance_insufficient"));
         bench.stripe.refuse(false);
-        bench.stripe.pass(30 * HOUR_MS);
+        bench.stripe.pass(HOUR_MS);
         bench.settle().await;
         assert_eq!((bench.state("a"), bench.stripe.posts()), (State::Rejected, 1));
         bench.store().retry("a", Some(0), &actor(&bench)).unwrap().unwrap();
