@@ -19,6 +19,7 @@ pub mod reconcile;
 pub mod serve;
 pub mod status;
 pub mod stripe;
+pub mod transfer;
 pub mod trigger;
 pub mod verify;
 pub mod wait_for;
@@ -65,6 +66,8 @@ enum Command {
     OpenBalance(open_balance::OpenArgs),
     /// Take events from a file: JSON, JSON lines, a list, or what `stripe listen` printed
     Import(import::ImportArgs),
+    /// Pay orders once and never again
+    Transfer(transfer::TransferArgs),
     /// Compare what each way to handle events makes of deliveries out of order
     Lab(lab::LabArgs),
     /// Post simulated events, signed as Stripe signs them
@@ -122,6 +125,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Inbox(args) => inbox::run(args, common),
         Command::OpenBalance(args) => open_balance::run(args, common),
         Command::Import(args) => import::run(args, common),
+        Command::Transfer(args) => transfer::run(args, common),
         Command::Lab(args) => lab::run(args, &mut std::io::stdout().lock()),
         Command::Trigger(args) => {
             let settings = common.settings()?;

@@ -26,6 +26,7 @@ pub fn run(args: &ServeArgs, common: &Common) -> Result<(), Failure> {
     let runtime = runtime()?;
     let mut daemon = start(&settings, common.allow_unsigned)?;
     let mut side = args.stripe.start(&settings, &daemon)?;
+    let transfers = super::transfer::beside(&settings)?;
     if daemon.secrets.is_empty() && !common.allow_unsigned && !args.stripe.listens() {
         eprintln!(
             "payout-ledger: no signing secret: every delivery is refused; set STRIPE_WEBHOOK_SECRET to the whsec_… that \
@@ -39,6 +40,7 @@ pub fn run(args: &ServeArgs, common: &Common) -> Result<(), Failure> {
             () = say_listen_states(side.watch()) => Ok(true),
         }
     })?;
+    drop(transfers);
     side.stop();
     daemon.stop();
     if broken {

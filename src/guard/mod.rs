@@ -7,4 +7,5 @@
 pub mod api;
 mod events;
 pub mod run;
+pub mod tell;
 pub mod worker;

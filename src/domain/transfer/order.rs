@@ -138,7 +138,7 @@ mod tests {
             (|d| d.amount = "0".into(), "greater than zero"),
             (|d| d.amount = "-1250".into(), "greater than zero"),
             (|d| d.amount = "99999999999999999999".into(), "too large"),
-            (|d| d.currency = "USD".into(), "lower case"),
+            (|d| d.currency = "dollar".into(), "three-letter"),
             (|d| d.currency = "zzz".into(), "none that Stripe"),
             (|d| d.destination = "acct_".into(), "connected account"),
             (|d| d.source_transaction = Some("tr_1".into()), "not a charge"),

@@ -1,5 +1,6 @@
 //! Guarded transfers end to end: the worker on a real database against Stripe's idempotency on loopback.
 
+mod command;
 mod crash;
 
 mod race;
