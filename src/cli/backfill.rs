@@ -9,7 +9,7 @@ use super::options::Common;
 use super::output;
 use super::serve::runtime;
 use super::status::failed;
-use super::stripe::{Skipped, owners, required_client};
+use super::stripe::{Skipped, count_reads, owners, required_client};
 use crate::daemon::backfill::{Filled, backfill};
 use crate::store::schema;
 use crate::store::side::Side;
@@ -42,6 +42,7 @@ pub fn run(args: &BackfillArgs, common: &Common) -> Result<(), Failure> {
             Err(error) => skipped.note(&owner, &error)?,
         }
     }
+    count_reads(&side, &client)?;
     skipped.end()
 }
 

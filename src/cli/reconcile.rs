@@ -9,7 +9,7 @@ use super::options::Common;
 use super::output::{self, clean, time};
 use super::serve::runtime;
 use super::status::failed;
-use super::stripe::{Skipped, owners, required_client};
+use super::stripe::{Skipped, count_reads, owners, required_client};
 use crate::daemon::reconcile::{Window, reconcile};
 use crate::domain::reconcile::Finding;
 use crate::store::findings::FindingRow;
@@ -57,6 +57,7 @@ pub fn run(args: &ReconcileArgs, common: &Common) -> Result<(), Failure> {
             Err(error) => skipped.note(&owner, &error)?,
         }
     }
+    count_reads(&side, &client)?;
     skipped.end()?;
     if !common.json {
         let repaired = if args.repair { format!(", {mended} mended") } else { String::new() };

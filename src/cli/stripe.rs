@@ -116,6 +116,11 @@ pub fn required_client(settings: &Settings) -> Result<Client, Failure> {
     connect(settings, key, 20)
 }
 
+/// Adds a command's reads to the month's count.
+pub fn count_reads(side: &Side, client: &Client) -> Result<(), Failure> {
+    side.add_reads(&crate::daemon::this_month(), client.usage().reads).map(drop).map_err(failed)
+}
+
 /// The accounts that a command is to look at: those named, else all that are known here.
 pub fn owners(side: &Side, named: &[String]) -> Result<Vec<Owner>, Failure> {
     if named.is_empty() {

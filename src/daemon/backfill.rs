@@ -22,8 +22,9 @@ const KEPT: i64 = 30 * 86_400;
 /// How far before the last seen event a listing begins, seconds: events may become visible late and out of order.
 pub const OVERLAP: i64 = 600;
 
-/// The most bodies held in memory while looking for the oldest event.
+/// The most bodies, and bytes, held in memory while looking for the oldest event.
 const HELD: usize = 2_000;
+const HELD_BYTES: usize = 32 << 20;
 
 /// What a backfill of one account did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,11 +144,14 @@ pub async fn backfill(
 async fn oldest_events(client: &Client, owner: &Owner, since: i64) -> Result<(Vec<Box<RawValue>>, bool), ApiError> {
     let since = since.to_string();
     let mut walk = client.walk(owner, "/v1/events", &[("created[gte]", &since)], Start::Newest);
-    let (mut held, mut more) = (VecDeque::new(), false);
+    let (mut held, mut bytes, mut more) = (VecDeque::<Box<RawValue>>::new(), 0, false);
     while let Some(page) = walk.next().await? {
-        held.extend(page);
-        while held.len() > HELD {
-            held.pop_front();
+        for raw in page {
+            bytes += raw.get().len();
+            held.push_back(raw);
+        }
+        while held.len() > HELD || (bytes > HELD_BYTES && held.len() > 1) {
+            bytes -= held.pop_front().map_or(0, |raw| raw.get().len());
             more = true;
         }
     }

@@ -22,3 +22,8 @@ pub use apply::Health;
 pub fn now_ms() -> i64 {
     chrono::Utc::now().timestamp_millis()
 }
+
+/// The month that reads of the API are counted in: `2026-12`, UTC.
+pub fn this_month() -> String {
+    chrono::Utc::now().format("%Y-%m").to_string()
+}

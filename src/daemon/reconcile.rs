@@ -68,7 +68,7 @@ pub async fn reconcile(
     let mut findings = compare(side, owner, &there)?;
     let mut repaired = Taken::default();
     if let Some(intake) = repair {
-        let bodies = bodies(&findings, &there, owner, client.is_live(), window.now);
+        let bodies = bodies(side, &findings, &there, owner, window.now)?;
         if !bodies.is_empty() {
             repaired = intake.take(bodies).await?;
             findings = compare(side, owner, &there)?;
@@ -149,12 +149,26 @@ fn compare(side: &Side, owner: &Owner, there: &There) -> Result<Vec<Finding>, Si
     Ok(findings)
 }
 
-/// What a repair hands to the writer: every object that Stripe has and we lack or have otherwise.
-fn bodies(findings: &[Finding], there: &There, owner: &Owner, live: bool, now: i64) -> Vec<Vec<u8>> {
-    let mendable = |f: &&Finding| !matches!(f.kind, FindingKind::MissingThere | FindingKind::BalanceDiffers);
-    let objects = findings.iter().filter(mendable).filter_map(|f| there.listed.get(&f.object));
-    // The lists were read before this moment: an event of this very second is newer.
-    objects.filter_map(|one| fetched::wrap(owner, &one.known.id, &one.raw, live, now - 1)).collect()
+/// What a repair hands to the writer: every object that Stripe has and we lack or have otherwise, and every payout whose
+/// trace id came late.
+fn bodies(
+    side: &Side,
+    findings: &[Finding],
+    there: &There,
+    owner: &Owner,
+    now: i64,
+) -> Result<Vec<Vec<u8>>, SideError> {
+    let mut bodies = Vec::new();
+    for one in there.listed.values() {
+        let id = &one.known.id;
+        let differs = findings.iter().any(|f| f.object == *id && f.kind != FindingKind::MissingThere);
+        let late = one.trace_id.is_some() && !there.fresh.contains(id) && side.trace_id(id)? != one.trace_id;
+        if differs || late {
+            // The lists were read before this moment: an event of this very second is newer.
+            bodies.extend(fetched::wrap(owner, id, &one.raw, side.is_live(), now - 1));
+        }
+    }
+    Ok(bodies)
 }
 
 fn alert_negative(side: &Side, owner: &Owner, balance: &BTreeMap<Currency, i64>, now_ms: i64) -> Result<(), SideError> {

@@ -85,8 +85,10 @@ pub struct Status {
     pub findings: usize,
     /// Open alerts nobody acknowledged.
     pub alerts: i64,
-    /// Reads so far.
+    /// Reads since the start.
     pub usage: Option<Usage>,
+    /// Reads in this calendar month, commands included; Stripe allows at least 10,000 in 30 days.
+    pub reads_this_month: u64,
     /// Why the last alert was not posted.
     pub webhook: Option<String>,
 }

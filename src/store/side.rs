@@ -10,6 +10,7 @@ use super::error::StoreError;
 use super::findings::{self, FindingRow, Recorded};
 use super::marks;
 use crate::domain::alert::{Alert, AlertKind};
+use crate::domain::details::Details;
 use crate::domain::guard::Account;
 use crate::domain::money::Currency;
 use crate::domain::owner::Owner;
@@ -85,6 +86,25 @@ impl Side {
 
     fn mark_name(&self, name: &str) -> String {
         format!("{}:{name}", if self.live { "live" } else { "test" })
+    }
+
+    /// Adds reads of the API to this month's count and returns it; a month is `2026-12`.
+    pub fn add_reads(&self, month: &str, reads: u64) -> Result<u64, StoreError> {
+        let name = format!("reads:{month}");
+        let so_far: u64 = self.mark(&name)?.and_then(|v| v.parse().ok()).unwrap_or(0);
+        let total = so_far.saturating_add(reads);
+        if reads > 0 {
+            self.set_mark(&name, Some(&total.to_string()))?;
+        }
+        Ok(total)
+    }
+
+    /// The trace id we know of a payout, or why there is none yet (R6).
+    pub fn trace_id(&self, payout: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT details FROM payouts WHERE livemode = ?1 AND id = ?2";
+        let found: Option<String> =
+            self.conn().prepare_cached(sql)?.query_row(params![self.live, payout], |row| row.get(0)).optional()?;
+        Ok(found.and_then(|json| Details::stored(&json).get("trace_id").map(str::to_owned)))
     }
 
     /// Every owner that any event or balance of this mode names, the platform first.

@@ -20,6 +20,8 @@ pub struct Listed {
     pub known: Known,
     /// The object as it came.
     pub raw: Box<RawValue>,
+    /// A payout's trace id, which comes up to ten days after it was paid (Stripe: Payouts).
+    pub trace_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -28,6 +30,14 @@ struct Payout {
     amount: i64,
     currency: String,
     status: String,
+    #[serde(default)]
+    trace_id: Option<Trace>,
+}
+
+#[derive(Deserialize)]
+struct Trace {
+    #[serde(default)]
+    value: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +106,8 @@ impl Client {
             let t: Transfer = serde_json::from_str(raw.get()).map_err(|e| ApiError::unreadable(&e))?;
             let account = Owner::platform().to_string();
             let (reversed, amount) = (t.amount_reversed, t.amount);
-            Ok(Listed { known: Known { id: t.id, account, status: None, amount, reversed, currency: t.currency }, raw })
+            let known = Known { id: t.id, account, status: None, amount, reversed, currency: t.currency };
+            Ok(Listed { known, raw, trace_id: None })
         })
         .collect()
     }
@@ -148,5 +159,6 @@ fn event(raw: &RawValue) -> Result<Event, ApiError> {
 fn payout(owner: &Owner, raw: Box<RawValue>) -> Result<Listed, ApiError> {
     let p: Payout = serde_json::from_str(raw.get()).map_err(|e| ApiError::unreadable(&e))?;
     let (account, status) = (owner.to_string(), Some(p.status));
-    Ok(Listed { known: Known { id: p.id, account, status, amount: p.amount, reversed: 0, currency: p.currency }, raw })
+    let known = Known { id: p.id, account, status, amount: p.amount, reversed: 0, currency: p.currency };
+    Ok(Listed { known, raw, trace_id: p.trace_id.and_then(|t| t.value) })
 }

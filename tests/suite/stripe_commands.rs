@@ -153,6 +153,7 @@ async fn each_fault_is_one_clear_line() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn doctor_names_the_missing_permission_and_the_account() {
     let bench = Bench::new().await;
+    bench.run(&["backfill"]);
     bench.stripe.held().refused.insert((String::new(), "/v1/transfers".into()), 403);
     let checked = bench.run(&["doctor", "--json", "--addr", "127.0.0.1:0"]);
     let report: Value = serde_json::from_str(&out(&checked)).unwrap();
@@ -161,6 +162,7 @@ async fn doctor_names_the_missing_permission_and_the_account() {
         |name: &str| checks.iter().filter(|c| c["name"] == name).map(|c| c["text"].to_string()).collect::<Vec<_>>();
     assert!(of("api").iter().any(|t| t.contains("may not read Transfers")), "{report}");
     assert!(of("account")[0].contains("acct_small (DE)") && of("secret")[0].contains("none"), "{report}");
+    assert!(of("reads")[0].starts_with("\"1 reads of Stripe's API"), "{report}");
     assert_eq!(checked.status.code(), Some(1), "no secret is bad");
 }
 

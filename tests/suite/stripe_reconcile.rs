@@ -107,6 +107,20 @@ async fn a_lost_webhook_is_found_repaired_and_the_finding_resolves() {
 }
 
 #[tokio::test]
+async fn a_trace_id_that_came_late_is_brought_in_by_a_repair() {
+    let (mut bench, stripe, client) = agreeing().await;
+    let late = payout("po_1", 2_000, "pending")
+        .replace("\"amount\"", r#""trace_id":{"status":"supported","value":"T1"},"amount""#);
+    replace(&stripe, "po_1", late);
+    let window = Window { since: NOW - 86_400, now: NOW };
+    for stored in [1, 0] {
+        let done = reconcile(&client, &bench.side, Some(&mut bench.writer), &Owner::platform(), window).await.unwrap();
+        assert_eq!((done.repaired.stored, lines(&done)), (stored, vec![]));
+    }
+    assert_eq!(bench.rows("SELECT details FROM payouts WHERE id = 'po_1'"), [r#"{"trace_id":"T1"}"#]);
+}
+
+#[tokio::test]
 async fn open_payouts_outside_the_window_are_asked_for_one_by_one() {
     let (bench, stripe, client) = agreeing().await;
     stripe.held().lists.clear();

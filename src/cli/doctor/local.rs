@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::{Check, Subject};
 use crate::store::error::StoreError;
-use crate::store::schema;
+use crate::store::{marks, schema};
+use crate::stripe::budget::MONTHLY_FLOOR;
 use crate::stripe::client::local_http;
 use crate::stripe::key::KeyKind;
 use crate::stripe::signature::Secret;
@@ -96,10 +97,14 @@ async fn is_ours(addr: SocketAddr) -> bool {
 pub(super) fn database(subject: &Subject) -> Vec<Check> {
     let path = &subject.database;
     let shown = path.display();
+    let mut reads = None;
     let mut checks = vec![match path.exists() {
         false => Check::ok("database", format!("{shown} will be made at the first start")),
         true => match schema::open_read_only(path) {
-            Ok(conn) => Check::ok("database", format!("{shown}, {}", facts(&conn))),
+            Ok(conn) => {
+                reads = reads_this_month(&conn, subject.live);
+                Check::ok("database", format!("{shown}, {}", facts(&conn)))
+            }
             Err(e @ StoreError::Newer { .. }) => Check::bad("database", e.to_string(), "upgrade payout-ledger"),
             Err(e @ StoreError::NotOurs { .. }) => {
                 Check::bad("database", e.to_string(), "choose another file with --db")
@@ -107,6 +112,7 @@ pub(super) fn database(subject: &Subject) -> Vec<Check> {
             Err(e) => Check::bad("database", e.to_string(), format!("ls -l {shown}")),
         },
     }];
+    checks.extend(reads);
     if let Some(folder) = existing_parent(path) {
         checks.extend(file_system(folder));
         checks.extend(room(folder));
@@ -119,6 +125,15 @@ fn facts(conn: &rusqlite::Connection) -> String {
     let (schema, bytes) = (number("PRAGMA user_version"), number("PRAGMA page_count") * number("PRAGMA page_size"));
     let events = number("SELECT coalesce(max(seq), 0) FROM events");
     format!("schema {schema}, {events} events, {} MiB, SQLite {}", bytes >> 20, rusqlite::version())
+}
+
+/// How much of Stripe's monthly read allowance is used (Stripe: Rate limits).
+fn reads_this_month(conn: &rusqlite::Connection, live: bool) -> Option<Check> {
+    let name = format!("{}:reads:{}", if live { "live" } else { "test" }, crate::daemon::this_month());
+    let reads: u64 = marks::get(conn, &name).ok()??.parse().ok()?;
+    let text = format!("{reads} reads of Stripe's API this month; at least {MONTHLY_FLOOR} are allowed");
+    let mend = "leave out --confirm fetch, or reconcile less often";
+    Some(if reads > MONTHLY_FLOOR { Check::warn("reads", text, mend) } else { Check::ok("reads", text) })
 }
 
 fn existing_parent(path: &Path) -> Option<&Path> {

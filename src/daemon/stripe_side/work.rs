@@ -14,9 +14,9 @@ use super::{Command, Options, Progress, Status};
 use crate::daemon::backfill::backfill;
 use crate::daemon::confirm;
 use crate::daemon::delivery::{Changes, Queue};
-use crate::daemon::now_ms;
 use crate::daemon::reconcile::{Window, reconcile};
 use crate::daemon::side_error::SideError;
+use crate::daemon::{now_ms, this_month};
 use crate::domain::alert::{self, Alert, AlertKind};
 use crate::domain::owner::Owner;
 use crate::store::side::Side;
@@ -91,6 +91,7 @@ pub(super) async fn run(work: Rc<Work>, mut asked: mpsc::UnboundedReceiver<Comma
         spawn_local(silence(work.clone()));
     }
     spawn_local(alerts(work.clone()));
+    spawn_local(count_reads(work.clone()));
     if work.options.backfill_at_start {
         work.backfill_due.notify_one();
     }
@@ -287,6 +288,23 @@ async fn alerts(work: Rc<Work>) {
         }
         tokio::time::sleep_until(earliest).await;
         changed.mark_unchanged();
+    }
+}
+
+/// Keeps the month's count of reads.
+async fn count_reads(work: Rc<Work>) {
+    let Some(client) = &work.options.client else { return };
+    let mut counted = 0;
+    loop {
+        let reads = client.usage().reads;
+        match work.side.add_reads(&this_month(), reads - counted) {
+            Ok(total) => {
+                counted = reads;
+                work.set(|s| s.reads_this_month = total);
+            }
+            Err(error) => tracing::warn!(%error, "reads were not counted"),
+        }
+        sleep(SCAN_EVERY).await;
     }
 }
 
