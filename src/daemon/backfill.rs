@@ -1,4 +1,5 @@
-//! Backfill: every event Stripe kept since the last one we saw, account by account, oldest first, resumable.
+//! Backfill: every event Stripe kept since the last complete backfill (the first time: since we watch the account, or all
+//! 30 days when nothing was seen yet), account by account, oldest first, resumable.
 //!
 //! The watermark moves only when a listing came to its end. Until then the last event that is on disk is remembered, and a
 //! later run goes on from there. Stripe keeps events for 30 days; what is older cannot be had.
@@ -95,7 +96,7 @@ pub async fn backfill(
     let place = Place { side, owner };
     let seen = match place.until()? {
         Some(until) => Some(until),
-        None => side.newest_created(owner)?,
+        None => side.watched_since(owner)?,
     };
     let wanted = since.or(seen).map_or(now - KEPT, |s| if since.is_some() { s } else { s - OVERLAP });
     let oldest = now - KEPT;

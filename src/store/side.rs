@@ -126,6 +126,13 @@ impl Side {
         Ok(owners)
     }
 
+    /// Stripe's time of the oldest event among the first arrivals of an owner, unix seconds: since then we watch it.
+    pub fn watched_since(&self, owner: &Owner) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT min(created) FROM (SELECT created FROM events WHERE account = ?1 AND livemode = ?2
+                     AND id NOT GLOB 'fetched_*' ORDER BY seq LIMIT 200)";
+        Ok(self.conn().prepare_cached(sql)?.query_row(params![owner.as_str(), self.live], |row| row.get(0))?)
+    }
+
     /// Stripe's time of the newest event among the last arrivals of an owner, unix seconds.
     pub fn newest_created(&self, owner: &Owner) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT max(created) FROM (SELECT created FROM events WHERE account = ?1 AND livemode = ?2

@@ -93,6 +93,18 @@ async fn events_that_happen_meanwhile_are_not_lost() {
 }
 
 #[tokio::test]
+async fn the_first_backfill_begins_where_watching_began() {
+    let stripe = with_notes(5_000);
+    let mut bench = Bench::new();
+    for n in [3_000, 5_000] {
+        bench.deliver(&note(n).1);
+    }
+    let filled = fill(&mut bench, &stripe.client().await, &Owner::platform()).await.unwrap();
+    assert_eq!(filled.since, NOW - 50_000 + 3_000 - 600);
+    assert_eq!(filled.taken, Taken { stored: 2_600 - 1, known: 2, ..Taken::default() });
+}
+
+#[tokio::test]
 async fn a_forgotten_place_begins_afresh() {
     let stripe = with_notes(3);
     let (mut bench, platform) = (Bench::new(), Owner::platform());
