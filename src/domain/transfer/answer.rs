@@ -1,7 +1,7 @@
 //! What the end of a POST means: paid, refused for good, not done, or unknown (Stripe: Idempotent requests, Errors).
 
 use super::backoff::Backoff;
-use super::intent::{Intent, Source, State};
+use super::intent::{Intent, Phase, Source, State};
 use super::key::KEY_KEPT_MS;
 use super::lookup::{Seen, Wanted};
 
@@ -98,7 +98,7 @@ impl Intent {
         if let Outcome::Created(seen) = outcome {
             return self.created(wanted, seen);
         }
-        if self.fence != fence || self.state != State::Sending {
+        if !self.is_at(fence, Phase::Posting) {
             return None;
         }
         Some(match outcome {
@@ -135,7 +135,8 @@ impl Intent {
                 .then(|| self.paid(State::Sent, known, Source::Answer, format!("{known}: all fields match")));
         }
         if self.state == State::Canceled {
-            return Some(self.conflict(&format!("canceled, yet {} was made", seen.id)));
+            let why = format!("canceled, yet {} was made", seen.id);
+            return Some(self.paid(State::Conflict, &seen.id, Source::Answer, why));
         }
         let sent = |reason| self.paid(State::Sent, &seen.id, Source::Answer, reason);
         Some(match wanted.mismatch(seen) {

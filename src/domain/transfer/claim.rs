@@ -62,7 +62,8 @@ impl Intent {
 
     /// The step before the POST leaves: to be written and committed first. `looked_ms` is when the lookup began.
     pub fn posting(&self, fence: i64, looked_ms: i64, now_ms: i64, lease: Lease) -> Result<Self, Refusal> {
-        if !self.holds(fence, now_ms) {
+        // One POST per claim: whoever wants another looks again first.
+        if !self.holds(fence, now_ms) || !self.is_at(fence, Phase::Looking) {
             return Err(Refusal::Lost);
         }
         if now_ms.saturating_sub(looked_ms) > lease.ms {

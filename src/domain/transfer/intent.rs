@@ -186,6 +186,11 @@ impl Intent {
         self.fence == fence && self.claim.as_ref().is_some_and(|c| now_ms < c.until_ms)
     }
 
+    /// Whether `fence` is the number of the claim in force and its holder is in this phase, run out or not.
+    pub(super) fn is_at(&self, fence: i64, phase: Phase) -> bool {
+        self.fence == fence && self.claim.as_ref().is_some_and(|c| c.phase == phase)
+    }
+
     /// At rest in `state`: no claim, nothing due.
     pub(super) fn rest(&self, state: State, reason: impl Into<String>) -> Self {
         Self { state, next_ms: None, claim: None, reason: Some(reason.into()), ..self.clone() }

@@ -2,7 +2,7 @@
 //! followed by a second create. Guard 5: events say the same things and drive nothing twice.
 
 use super::backoff::Backoff;
-use super::intent::{Intent, Source, State};
+use super::intent::{Intent, Phase, Source, State};
 use super::order::Order;
 
 /// A transfer as Stripe tells it, by answer, list or event.
@@ -63,16 +63,14 @@ pub enum Looked {
 impl Intent {
     /// After a complete lookup: every transfer whose group is the order.
     pub fn looked(&self, wanted: Wanted<'_>, fence: i64, found: &[Seen]) -> Looked {
-        if self.fence != fence || self.state != State::Sending {
+        if !self.is_at(fence, Phase::Looking) {
             return Looked::Lost;
         }
         Looked::Settled(match found {
             [] => return Looked::Create,
             [one] => match wanted.mismatch(one) {
                 Some(why) => self.conflict(&format!("{} already carries this order, but {why}", one.id)),
-                None if one.amount_reversed > 0 => {
-                    self.conflict(&format!("{} already paid this order and was reversed", one.id))
-                }
+                None if one.amount_reversed > 0 => self.taken_back(one, Source::Lookup),
                 None => {
                     self.paid(State::Adopted, &one.id, Source::Lookup, format!("found {}: all fields match", one.id))
                 }
@@ -95,7 +93,7 @@ impl Intent {
         backoff: Backoff,
         random: u64,
     ) -> Option<Self> {
-        if self.fence != fence || self.state != State::Sending {
+        if !self.is_at(fence, Phase::Looking) {
             return None;
         }
         let why = format!("the lookup failed: {why}");
@@ -109,6 +107,11 @@ impl Intent {
             return tried.rest(State::DeadLetter, format!("{} tries, last: {why}", tried.tries));
         }
         tried.requeue(now_ms.saturating_add(backoff.rest_ms(tried.tries, random)), why)
+    }
+
+    /// It was paid and taken back: nothing more is sent, and it cannot be canceled either.
+    fn taken_back(&self, seen: &Seen, source: Source) -> Self {
+        self.paid(State::Conflict, &seen.id, source, format!("{} already paid this order and was reversed", seen.id))
     }
 
     pub(super) fn conflict(&self, why: &str) -> Self {
@@ -132,10 +135,11 @@ impl Intent {
             State::Sent | State::Adopted | State::Reversed | State::Conflict => None,
             // What does not match is left to the lookup: it sees the whole group.
             _ if !matches => None,
-            State::Canceled => Some(self.conflict(&format!("canceled, yet {} carries this order", seen.id))),
-            _ if seen.amount_reversed > 0 => {
-                Some(self.conflict(&format!("{} already paid this order and was reversed", seen.id)))
+            State::Canceled => {
+                let why = format!("canceled, yet {} carries this order", seen.id);
+                Some(self.paid(State::Conflict, &seen.id, Source::Event, why))
             }
+            _ if seen.amount_reversed > 0 => Some(self.taken_back(seen, Source::Event)),
             _ => Some(self.paid(State::Adopted, &seen.id, Source::Event, format!("an event told of {}", seen.id))),
         }
     }

@@ -2,6 +2,8 @@
 
 mod command;
 mod crash;
+mod meeting;
+mod model;
 
 mod race;
 mod stripe;
