@@ -7,7 +7,7 @@ use payout_ledger::stripe::cli;
 use serde_json::Value;
 
 use crate::support::processes_with_argument;
-use crate::support::small_stripe::SmallStripe;
+use crate::support::small_stripe::{Fault, SmallStripe};
 
 fn event(id: &str, object: &str, status: &str, created: i64) -> String {
     format!(
@@ -164,6 +164,24 @@ async fn doctor_names_the_missing_permission_and_the_account() {
     assert!(of("account")[0].contains("acct_small (DE)") && of("secret")[0].contains("none"), "{report}");
     assert!(of("reads")[0].starts_with("\"1 reads of Stripe's API"), "{report}");
     assert_eq!(checked.status.code(), Some(1), "no secret is bad");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_key_is_in_no_output_log_or_file() {
+    let bench = Bench::new().await;
+    bench.stripe.held().faults.extend([Fault::Status(429), Fault::Cut]);
+    let mut seen = Vec::new();
+    for args in [&["backfill", "-vv"][..], &["reconcile", "-vv", "--repair"], &["doctor", "-vv"]] {
+        let output = bench.run(args);
+        seen.extend([output.stdout, output.stderr]);
+    }
+    for file in std::fs::read_dir(bench.dir.path()).unwrap() {
+        seen.extend(std::fs::read(file.unwrap().path()));
+    }
+    assert!(seen.iter().any(|bytes| String::from_utf8_lossy(bytes).contains("retrying a read")));
+    for bytes in seen {
+        assert!(!bytes.windows(12).any(|w| w == b"abcDEF123456"));
+    }
 }
 
 /// The child ends within seconds even when nobody can end it in order.

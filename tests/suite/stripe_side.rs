@@ -1,6 +1,5 @@
 //! The Stripe side beside a running daemon: it fills, compares, alerts, and never stands in the receiver's way.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,11 +9,8 @@ use axum::body::Bytes;
 use axum::routing::post;
 use payout_ledger::daemon::alert_webhook::AlertWebhook;
 use payout_ledger::daemon::confirm;
-use payout_ledger::daemon::pipeline;
-use payout_ledger::daemon::secrets::Secrets;
-use payout_ledger::daemon::start::{self, Daemon};
+use payout_ledger::daemon::start::Daemon;
 use payout_ledger::daemon::stripe_side::{Command, Options, Progress, Status, StripeSide};
-use payout_ledger::domain::retry::Profile;
 use payout_ledger::store::schema;
 use payout_ledger::stripe::cli::{self, Cli};
 use payout_ledger::stripe::client::Client;
@@ -40,18 +36,8 @@ impl Running {
     fn start(client: Option<Client>, change: impl FnOnce(&mut Options)) -> Self {
         let dir = crate::support::memory_dir();
         let database = dir.path().join("ledger.db");
-        let options = start::Options {
-            addr: SocketAddr::from(([127, 0, 0, 1], 0)),
-            pipeline: pipeline::Options {
-                database: database.clone(),
-                live: false,
-                profile: Profile::default(),
-                sweep_every: Duration::from_millis(200),
-            },
-            secrets: Secrets::default(),
-            allow_unsigned: true,
-            tap: None,
-        };
+        let mut options = crate::support::daemon::options(dir.path());
+        options.allow_unsigned = true;
         let daemon = tokio::task::block_in_place(|| Daemon::start(options)).unwrap();
         let mut options = Options {
             database,

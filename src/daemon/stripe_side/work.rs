@@ -76,10 +76,6 @@ impl Work {
             self.changes.publish();
         }
     }
-
-    fn owners(&self) -> Result<Vec<Owner>, SideError> {
-        Ok(self.side.owners()?)
-    }
 }
 
 /// Runs until every sender of commands is gone.
@@ -150,26 +146,36 @@ async fn backfills(work: Rc<Work>) {
 }
 
 async fn fill_all(work: &Work, client: &Client) -> Result<String, SideError> {
-    let (mut stored, mut too_old, mut skipped) = (0, false, Vec::new());
-    for owner in work.owners()? {
+    let (mut stored, mut too_old) = (0, "");
+    let skipped = each_owner(work, async |owner| {
         let mut intake = work.queue.clone();
-        match backfill(client, &work.side, &mut intake, &owner, None, now_ms() / 1000).await {
-            Ok(filled) => {
-                stored += filled.taken.stored;
-                too_old |= filled.too_old;
+        let filled = backfill(client, &work.side, &mut intake, owner, None, now_ms() / 1000).await?;
+        stored += filled.taken.stored;
+        if filled.too_old {
+            too_old = "; older than 30 days cannot be had";
+        }
+        Ok(())
+    });
+    let skipped = skipped.await?;
+    Ok(format!("{stored} missed events{too_old}{skipped}"))
+}
+
+/// Does the same for every owner. An account that may not be read is named in the text that comes back; what concerns
+/// all of them ends it.
+async fn each_owner(
+    work: &Work,
+    mut act: impl AsyncFnMut(&Owner) -> Result<(), SideError>,
+) -> Result<String, SideError> {
+    let mut skipped = String::new();
+    for owner in work.side.owners()? {
+        match act(&owner).await {
+            Err(error) if !owner.is_platform() && !error.concerns_all() => {
+                skipped.push_str(&format!("; {owner}: {error}"));
             }
-            Err(error) if !owner.is_platform() && !error.concerns_all() => skipped.push(format!("{owner}: {error}")),
-            Err(error) => return Err(error),
+            other => other?,
         }
     }
-    let mut text = format!("{stored} missed events");
-    if too_old {
-        text.push_str("; older than 30 days cannot be had");
-    }
-    for skip in skipped {
-        text.push_str(&format!("; {skip}"));
-    }
-    Ok(text)
+    Ok(skipped)
 }
 
 async fn reconciles(work: Rc<Work>) {
@@ -187,29 +193,20 @@ async fn reconciles(work: Rc<Work>) {
 }
 
 async fn reconcile_all(work: &Work, client: &Client, repair: bool) -> Result<String, SideError> {
-    let (mut objects, mut found, mut repaired, mut skipped) = (0, 0, 0, Vec::new());
-    for owner in work.owners()? {
+    let (mut objects, mut found, mut repaired) = (0, 0, 0);
+    let skipped = each_owner(work, async |owner| {
         let now = now_ms() / 1000;
         let mut intake = work.queue.clone();
         let mending = repair.then_some(&mut intake);
-        match reconcile(client, &work.side, mending, &owner, Window { since: now - WINDOW, now }).await {
-            Ok(done) => {
-                objects += done.objects;
-                found += done.findings.len();
-                repaired += done.repaired.stored;
-            }
-            Err(error) if !owner.is_platform() && !error.concerns_all() => skipped.push(format!("{owner}: {error}")),
-            Err(error) => return Err(error),
-        }
-    }
-    let mut text = format!("{objects} objects compared, {found} differences");
-    if repair {
-        text.push_str(&format!(", {repaired} mended"));
-    }
-    for skip in skipped {
-        text.push_str(&format!("; {skip}"));
-    }
-    Ok(text)
+        let done = reconcile(client, &work.side, mending, owner, Window { since: now - WINDOW, now }).await?;
+        objects += done.objects;
+        found += done.findings.len();
+        repaired += done.repaired.stored;
+        Ok(())
+    });
+    let skipped = skipped.await?;
+    let mended = if repair { format!(", {repaired} mended") } else { String::new() };
+    Ok(format!("{objects} objects compared, {found} differences{mended}{skipped}"))
 }
 
 async fn confirms(work: Rc<Work>) {
