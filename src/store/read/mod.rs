@@ -7,6 +7,7 @@ mod events;
 mod inbox;
 mod journal;
 mod payouts;
+mod side;
 mod sql;
 mod summary;
 mod transfers;
