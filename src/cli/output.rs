@@ -115,11 +115,7 @@ pub fn finish(written: io::Result<()>) -> Result<(), Failure> {
 
 /// Text from a payload as a terminal may see it: no control, no direction marks, one line.
 pub fn clean(text: &str) -> String {
-    let harmless = |c: char| {
-        !(c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'))
-    };
-    text.chars().map(|c| if harmless(c) { c } else { '\u{fffd}' }).collect()
+    crate::tui::text::clean(text).into_owned()
 }
 
 /// Unix milliseconds as local time.

@@ -70,6 +70,11 @@ impl Reader {
         }))
     }
 
+    /// Blocked rows that would debit a balance, oldest first.
+    pub fn competing(&self, account: &str, currency: &str) -> Result<Vec<EventRow>, StoreError> {
+        self.wanting("debit_account", account, currency, 0)
+    }
+
     /// Other blocked rows with a leg on this side of this balance, oldest first.
     fn wanting(&self, side: &str, account: &str, currency: &str, but: i64) -> Result<Vec<EventRow>, StoreError> {
         let mut query = Query::new(events::SELECT);

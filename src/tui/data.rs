@@ -1,0 +1,96 @@
+//! What the screens read, and what a person does through them: the store, and how the daemon is doing.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use crate::daemon::Health;
+use crate::daemon::rejections::Rejections;
+use crate::daemon::secrets::Secrets;
+use crate::domain::guard::Account;
+use crate::domain::retry::Profile;
+use crate::store::act::{Actor, Deed};
+use crate::store::error::StoreError;
+use crate::store::read::Reader;
+use crate::store::schema;
+use crate::store::writer::Writer;
+
+/// The receiving side as the header shows it.
+#[derive(Clone, Default)]
+pub struct Link {
+    /// Where events are forwarded to; none when another process receives.
+    pub endpoint: Option<String>,
+    /// The secrets in use.
+    pub secrets: Secrets,
+    /// Whether unsigned deliveries are taken.
+    pub unsigned: bool,
+    /// What was refused.
+    pub rejections: Rejections,
+    /// How the writer is doing.
+    pub health: Arc<Mutex<Health>>,
+    /// Whether a thread of the daemon ended by itself. Set by the event loop.
+    pub broken: bool,
+    /// The listening child in one word; none when it is off.
+    pub listen: Option<String>,
+}
+
+/// Everything below the screens.
+pub struct Data {
+    /// To read from.
+    pub reader: Reader,
+    /// The receiving side.
+    pub link: Link,
+    /// The database file.
+    pub database: PathBuf,
+    /// R5's gaps, for deeds.
+    pub profile: Profile,
+    /// Who acts.
+    pub who: String,
+    /// A viewer that must not act.
+    pub read_only: bool,
+}
+
+impl Data {
+    /// R10.
+    pub fn is_live(&self) -> bool {
+        self.reader.is_live()
+    }
+
+    fn act<T>(
+        &self,
+        reason: &str,
+        deed: impl FnOnce(&mut Writer, &Actor<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, String> {
+        if self.read_only {
+            return Err("this is a read-only view".to_owned());
+        }
+        let conn = schema::open(&self.database).map_err(|e| e.to_string())?;
+        let mut writer = Writer::new(conn, self.is_live(), self.profile).map_err(|e| e.to_string())?;
+        let actor = Actor { who: &self.who, reason, now_ms: crate::daemon::now_ms() };
+        deed(&mut writer, &actor).map_err(|e| e.to_string())
+    }
+
+    /// Tries again.
+    pub fn retry(&self, ids: &[String]) -> Result<Vec<Deed>, String> {
+        self.act("", |writer, actor| writer.retry(ids, actor))
+    }
+
+    /// What a retry would do.
+    pub fn dry_run(&self, ids: &[String]) -> Result<Vec<Deed>, String> {
+        self.act("", |writer, actor| writer.dry_run(ids, actor))
+    }
+
+    /// Puts aside.
+    pub fn dismiss(&self, ids: &[String], reason: &str) -> Result<Vec<Deed>, String> {
+        self.act(reason, |writer, actor| writer.dismiss(ids, actor))
+    }
+
+    /// Takes back.
+    pub fn restore(&self, ids: &[String]) -> Result<Vec<Deed>, String> {
+        self.act("", |writer, actor| writer.restore(ids, actor))
+    }
+
+    /// R8.
+    pub fn open_balance(&self, account: &Account, amount: i64) -> Result<String, String> {
+        self.act("", |writer, actor| writer.open_balance(account, amount, actor)).and_then(|opened| opened)
+    }
+}

@@ -1,0 +1,12 @@
+//! One file per screen.
+
+pub mod balances;
+pub mod events;
+pub mod first_run;
+pub mod inbox;
+pub mod inbox_why;
+pub mod lab;
+pub mod payout;
+pub mod payouts;
+pub mod split;
+pub mod transfers;
