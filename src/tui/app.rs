@@ -15,6 +15,7 @@ use super::screen::{Cx, Look, Screen};
 use super::screens::{balances, events, first_run, inbox, lab, payouts, transfers};
 use super::text::{Zone, clock};
 use super::theme::Theme;
+use crate::daemon::stripe_side::{Command, Progress, Status};
 use crate::store::error::StoreError;
 use crate::store::view::Summary;
 
@@ -31,8 +32,8 @@ pub enum Effect {
     Repaint,
     /// Put text on the clipboard.
     Copy(String),
-    /// Start or stop the listening child.
-    Listen,
+    /// Tell the Stripe side.
+    Stripe(Command),
 }
 
 /// The whole screen.
@@ -126,6 +127,29 @@ impl App {
         }
     }
 
+    /// Says what the Stripe side came to.
+    pub fn stripe_news(&mut self, before: Option<Status>, after: Option<Status>) {
+        let (before, Some(after)) = (before.unwrap_or_default(), after) else { return };
+        if after.trouble.is_some() && after.trouble != before.trouble {
+            self.notices.say(Tone::Error, after.trouble.clone().unwrap_or_default());
+        }
+        for (name, was, is) in
+            [("backfill", &before.backfill, &after.backfill), ("reconcile", &before.reconcile, &after.reconcile)]
+        {
+            match is {
+                Progress::Done(_, text) if is != was => self.notices.say(Tone::Done, format!("{name}: {text}")),
+                Progress::Failed(_, why) if is != was => self.notices.say(Tone::Error, format!("{name}: {why}")),
+                _ => {}
+            }
+        }
+        let state = |status: &Status| status.listen.as_ref().map(|l| l.state.to_string());
+        if state(&before) != state(&after)
+            && let Some(text) = state(&after)
+        {
+            self.notices.say(Tone::Warn, format!("stripe listen: {text}"));
+        }
+    }
+
     /// Whether time alone changes the picture, and when next. Unix milliseconds.
     pub fn next_tick(&self, now_ms: i64) -> Option<i64> {
         let pulse = self.pulse.moves(now_ms).then_some(now_ms + 1_000);
@@ -215,8 +239,17 @@ impl App {
         let Self { data, theme, zone, tabs, tab, overlay, notices, .. } = self;
         let Some(screen) = tabs.get_mut(*tab) else { return Effect::None };
         let look = Look { theme, now_ms, zone: *zone };
-        let mut cx =
-            Cx { data, notices, overlay, look, reload: false, unused: false, copied: None, typed_filter: None, quit: false };
+        let mut cx = Cx {
+            data,
+            notices,
+            overlay,
+            look,
+            reload: false,
+            unused: false,
+            copied: None,
+            typed_filter: None,
+            quit: false,
+        };
         let result = work(screen.as_mut(), &mut cx);
         let (reload, quit, copied, typed) = (cx.reload, cx.quit, cx.copied.take(), cx.typed_filter.take());
         if let Some(typed) = &typed {
@@ -234,7 +267,9 @@ impl App {
             Action::Quit => return self.quit(),
             Action::Suspend => return Effect::Suspend,
             Action::Repaint => return Effect::Repaint,
-            Action::Listen => return Effect::Listen,
+            Action::Listen => return Effect::Stripe(Command::ToggleListen),
+            Action::Backfill => return Effect::Stripe(Command::Backfill),
+            Action::Reconcile => return Effect::Stripe(Command::Reconcile { repair: false }),
             Action::Tab(tab) => self.go(tab, now_ms),
             Action::NextTab => self.go((self.tab + 1) % TABS.len(), now_ms),
             Action::PreviousTab => self.go((self.tab + TABS.len() - 1) % TABS.len(), now_ms),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::daemon::Health;
 use crate::daemon::rejections::Rejections;
 use crate::daemon::secrets::Secrets;
+use crate::daemon::stripe_side::Status;
 use crate::domain::guard::Account;
 use crate::domain::retry::Profile;
 use crate::store::act::{Actor, Deed};
@@ -29,8 +30,8 @@ pub struct Link {
     pub health: Arc<Mutex<Health>>,
     /// Whether a thread of the daemon ended by itself. Set by the event loop.
     pub broken: bool,
-    /// The listening child in one word; none when it is off.
-    pub listen: Option<String>,
+    /// The Stripe side; none when there is none.
+    pub stripe: Option<Status>,
 }
 
 /// Everything below the screens.

@@ -13,6 +13,7 @@ use super::pulse::Pulse;
 use super::screen::Look;
 use super::text::{clock, number};
 use crate::store::view::Summary;
+use crate::stripe::listen::ListenState;
 
 /// The least that a screen needs.
 pub const SMALLEST: (u16, u16) = (60, 15);
@@ -77,10 +78,11 @@ pub fn header(area: Rect, buf: &mut Buffer, look: Look<'_>, head: &Head<'_>) {
             x = put(buf, area, x, 0, text, theme.muted) + 2;
         }
     }
-    if let Some(listen) = &head.data.link.listen
-        && listen.width() + 10 < usize::from(area.width.saturating_sub(x)).saturating_sub(tail.width())
-    {
-        x = put(buf, area, x, 0, &format!("listen: {listen}"), theme.muted) + 2;
+    let space = |x: u16| usize::from(area.width.saturating_sub(x)).saturating_sub(tail.width() + 1);
+    for (text, style) in stripe(head, look) {
+        if text.width() < space(x) {
+            x = put(buf, area, x, 0, &text, style) + 2;
+        }
     }
     let refused = if refused > 0 {
         format!("{} refused", number(i64::try_from(refused).unwrap_or(i64::MAX)))
@@ -96,6 +98,32 @@ pub fn header(area: Rect, buf: &mut Buffer, look: Look<'_>, head: &Head<'_>) {
     if let Some(news) = head.frozen {
         right(buf, area, 0, &format!(" FROZEN +{news} "), theme.warn);
     }
+}
+
+/// The Stripe side in a few words: the child, alerts, findings, what is wrong.
+fn stripe(head: &Head<'_>, look: Look<'_>) -> Vec<(String, Style)> {
+    let theme = look.theme;
+    let Some(side) = &head.data.link.stripe else { return Vec::new() };
+    let mut words = Vec::new();
+    if let Some(listen) = &side.listen {
+        words.push(match &listen.state {
+            ListenState::Ready => ("● stripe listen".to_owned(), theme.ok),
+            ListenState::Starting => ("◦ stripe listen".to_owned(), theme.info),
+            ListenState::Stopped => ("– stripe listen".to_owned(), theme.muted),
+            ListenState::Reconnecting(_) => ("! stripe listen reconnects".to_owned(), theme.warn),
+            ListenState::Unusable(_) => ("✗ stripe listen: L".to_owned(), theme.err),
+        });
+    }
+    if side.alerts > 0 {
+        words.push((format!("! {} alerts", number(side.alerts)), theme.err));
+    }
+    if side.findings > 0 {
+        words.push((format!("≠ {} findings", side.findings), theme.warn));
+    }
+    if side.trouble.is_some() {
+        words.push(("✗ API".to_owned(), theme.err));
+    }
+    words
 }
 
 fn tail(look: Look<'_>, head: &Head<'_>, wide: bool) -> String {

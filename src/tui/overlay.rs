@@ -279,11 +279,10 @@ fn draw_prompt(
     let lines: Vec<String> = lines.iter().flat_map(|l| wrap(l, usize::from(width.saturating_sub(4)))).collect();
     let height = u16::try_from(lines.len()).unwrap_or(4) + 5;
     let inner = frame(area, buf, look, title, width, height);
-    let mut y = 0;
-    for line in &lines {
+    for (y, line) in (0..).zip(&lines) {
         put(buf, inner, 0, y, line, look.theme.text);
-        y += 1;
     }
+    let y = inner.height.saturating_sub(4);
     let value = if secret { "•".repeat(input.value().chars().count()) } else { input.value().to_owned() };
     let room = usize::from(inner.width).saturating_sub(3);
     let skip = value.chars().count().saturating_sub(room);
@@ -304,10 +303,8 @@ fn draw_confirm(area: Rect, buf: &mut Buffer, look: Look<'_>, title: &str, lines
     let lines: Vec<String> = lines.iter().flat_map(|l| wrap(l, usize::from(width.saturating_sub(4)))).collect();
     let height = u16::try_from(lines.len()).unwrap_or(4) + 4;
     let inner = frame(area, buf, look, title, width, height);
-    let mut y = 0;
-    for line in &lines {
+    for (y, line) in (0..).zip(&lines) {
         put(buf, inner, 0, y, line, look.theme.text);
-        y += 1;
     }
     let y = inner.height.saturating_sub(1);
     let style = |on: bool| if on { look.theme.selection } else { look.theme.text };

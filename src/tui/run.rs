@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::app::{App, Effect};
 use super::notices::Tone;
 use super::terminal::Screen;
+use crate::daemon::stripe_side::{Command, Status};
 
 /// At most thirty pictures a second.
 const FRAME: Duration = Duration::from_millis(33);
@@ -20,14 +21,14 @@ const POLL: Duration = Duration::from_millis(250);
 pub trait Around {
     /// Whether a thread of the daemon ended by itself.
     fn is_broken(&self) -> bool;
-    /// Starts or stops the listening child; says what happened.
-    fn listen(&mut self) -> Result<String, String>;
-    /// The listening child in one word.
-    fn listening(&self) -> Option<String>;
+    /// How the Stripe side does; none when there is none.
+    fn stripe(&self) -> Option<Status>;
+    /// Tells the Stripe side; says what happens now.
+    fn order(&self, command: Command) -> Result<&'static str, String>;
 }
 
 /// Runs until the person quits or a signal comes. `Err` is one line.
-pub async fn run(app: &mut App, changes: Option<watch::Receiver<u64>>, around: &mut dyn Around) -> Result<(), String> {
+pub async fn run(app: &mut App, changes: Option<watch::Receiver<u64>>, around: &dyn Around) -> Result<(), String> {
     let mut screen = Screen::enter()?;
     let failed = |e: std::io::Error| format!("the terminal failed: {e}");
     let mut keys = EventStream::new();
@@ -68,7 +69,7 @@ pub async fn run(app: &mut App, changes: Option<watch::Receiver<u64>>, around: &
                     Effect::Suspend => screen.suspend().map_err(failed)?,
                     Effect::Repaint => screen.repaint().map_err(failed)?,
                     Effect::Copy(text) => copy(&text),
-                    Effect::Listen => match around.listen() {
+                    Effect::Stripe(command) => match around.order(command) {
                         Ok(text) => app.say(Tone::Done, text),
                         Err(why) => app.say(Tone::Error, why),
                     },
@@ -82,10 +83,12 @@ pub async fn run(app: &mut App, changes: Option<watch::Receiver<u64>>, around: &
                 }
             }
             _ = poll.tick() => {
-                let (broken, listening) = (around.is_broken(), around.listening());
+                let (broken, stripe) = (around.is_broken(), around.stripe());
                 let link = &mut app.data.link;
-                if broken != link.broken || listening != link.listen {
-                    (link.broken, link.listen) = (broken, listening);
+                if broken != link.broken || stripe != link.stripe {
+                    let before = std::mem::replace(&mut link.stripe, stripe.clone());
+                    link.broken = broken;
+                    app.stripe_news(before, stripe);
                     dirty = true;
                 }
                 // Another process may have written, or acted: its commits do not reach our signal.

@@ -139,6 +139,12 @@ pub fn clock(ms: i64, now_ms: i64, zone: Zone) -> String {
     if at(ms, zone, day) == at(now_ms, zone, day) { at(ms, zone, "%H:%M:%S") } else { at(ms, zone, "%b %d %H:%M") }
 }
 
+/// `10:42:09` for today's, `Nov 05` for other days'.
+pub fn short_clock(ms: i64, now_ms: i64, zone: Zone) -> String {
+    let day = "%Y%j";
+    if at(ms, zone, day) == at(now_ms, zone, day) { at(ms, zone, "%H:%M:%S") } else { at(ms, zone, "%b %d") }
+}
+
 /// `10:42:09.118` for today's, `Nov 05 09:11` for other days'.
 pub fn precise(ms: i64, now_ms: i64, zone: Zone) -> String {
     let day = "%Y%j";
@@ -166,7 +172,7 @@ pub fn number(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(c);

@@ -34,6 +34,15 @@ fn short_kind(row: &EventRow) -> String {
     if row.deliveries > 1 { format!("{kind} ×{}", row.deliveries) } else { kind.to_owned() }
 }
 
+/// `07.118` for today's, `Nov 05` for other days': the narrow pane compares neighbours.
+fn second(ms: i64, look: Look<'_>) -> String {
+    let whole = precise(ms, look.now_ms, look.zone);
+    match whole.rsplit_once(':') {
+        Some((_, second)) if second.contains('.') => second.to_owned(),
+        _ => whole.chars().take(6).collect(),
+    }
+}
+
 /// What a delivery did, in a few words.
 fn did(row: &EventRow) -> String {
     let text = if row.state == "applied" { row.effect.as_ref() } else { row.reason.as_ref() };
@@ -58,7 +67,7 @@ pub fn summary(area: Rect, buf: &mut Buffer, look: Look<'_>, detail: &PayoutDeta
     let mut y = 4;
     let note = format!("{} events, {late} came late", detail.timeline.len());
     title(buf, area, y, theme, "Timeline", &note);
-    put(buf, area, 2, y + 1, "  # ARRIVED      EVENT       ORDER  p t P F C", theme.label);
+    put(buf, area, 1, y + 1, " # ARRIVED EVENT    ORDER p t P F C", theme.label);
     y += 2;
     let room = usize::from(area.height.saturating_sub(y + 6)).max(2);
     let skip = detail.timeline.len().saturating_sub(room);
@@ -75,22 +84,21 @@ fn timeline_row(area: Rect, buf: &mut Buffer, look: Look<'_>, y: u16, i: usize, 
     let theme = look.theme;
     let (glyph, style) = theme.state(&row.state);
     let mut spans = vec![
-        Span::styled(format!("  {:>3} ", i + 1), theme.faint),
-        Span::styled(fit(&clock(row.first_ms, look.now_ms, look.zone), 12), theme.muted),
-        Span::raw(" "),
-        Span::styled(fit(&short_kind(row), 11), theme.text),
-        Span::raw(" "),
-        Span::styled(fit(&lanes::order(stop), 6), if stop.late > 0 { theme.warn } else { theme.muted }),
+        Span::styled(format!("{:>3} ", i + 1), theme.faint),
+        Span::styled(fit(&second(row.first_ms, look), 8), theme.muted),
+        Span::styled(fit(&short_kind(row), 9), theme.text),
+        Span::styled(fit(&lanes::order(stop), 5), if stop.late > 0 { theme.warn } else { theme.muted }),
     ];
     spans.extend(strip_spans(lanes::strip(row, stop, 2, theme)));
-    spans.push(Span::styled(format!(" {glyph} {}", row.state), style));
+    let word = if area.width >= 46 { format!(" {glyph} {}", row.state) } else { format!(" {glyph}") };
+    spans.push(Span::styled(word, style));
     put_line(buf, area, y, &Line::from(spans));
     y + 1
 }
 
 fn now_row(area: Rect, buf: &mut Buffer, look: Look<'_>, y: u16, detail: &PayoutDetail) -> u16 {
     let theme = look.theme;
-    let mut spans = vec![Span::styled(format!("  {:<36}", "    now"), theme.muted)];
+    let mut spans = vec![Span::styled(format!("{:<26}", "    now"), theme.muted)];
     spans.extend(strip_spans(lanes::now(&detail.row.status, 2, theme)));
     spans.push(Span::styled(format!(" {}", detail.row.status), theme.heading));
     put_line(buf, area, y, &Line::from(spans));
@@ -107,9 +115,11 @@ fn money(area: Rect, buf: &mut Buffer, look: Look<'_>, y: u16, detail: &PayoutDe
     title(buf, area, y, theme, "Money", "each leg once");
     let mut y = y + 1;
     for leg in &detail.legs {
-        let text = format!("{:<10} {} → {}", cut(&leg.leg, 10), id(&leg.from, 16), id(&leg.to, 16));
+        let amount = format!("{} ", show(&leg.currency, leg.amount));
+        let room = usize::from(area.width).saturating_sub(amount.len() + 15) / 2;
+        let text = format!("{:<8} {} → {}", cut(&leg.leg, 8), id(&leg.from, room.min(24)), id(&leg.to, room.min(24)));
         put(buf, area, 2, y, &text, theme.text);
-        right(buf, area, y, &format!("{} ", show(&leg.currency, leg.amount)), theme.text);
+        right(buf, area, y, &amount, theme.text);
         y += 1;
     }
     if detail.legs.is_empty() {
@@ -142,18 +152,13 @@ fn details(area: Rect, buf: &mut Buffer, look: Look<'_>, y: u16, detail: &Payout
         return;
     }
     title(buf, area, y, theme, "Details", &format!("from {}", id(&detail.details_event, 16)));
-    let mut y = y + 1;
-    for (label, text) in &detail.details {
-        if y >= area.height {
-            return;
-        }
+    for (y, (label, text)) in (y + 1..area.height).zip(&detail.details) {
         let text = match label.as_str() {
             "arrival_date" => text.parse().map_or_else(|_| text.clone(), day),
             _ => text.clone(),
         };
         put(buf, area, 2, y, &fit(label, 22), theme.label);
         put(buf, area, 25, y, &text, theme.text);
-        y += 1;
     }
 }
 

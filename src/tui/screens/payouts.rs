@@ -14,7 +14,7 @@ use crate::tui::data::Data;
 use crate::tui::filter;
 use crate::tui::paint::{self, Column, fixed, put, rule, title};
 use crate::tui::screen::{Cx, Look, Screen};
-use crate::tui::text::{clock, id, number};
+use crate::tui::text::{id, number, short_clock};
 use crate::tui::window::{Rows, Window};
 
 struct Source<'a> {
@@ -64,12 +64,12 @@ pub struct Payouts {
 }
 
 const COLUMNS: [Column; 6] = [
-    fixed("STATE", 12),
+    fixed("STATE", 13),
     Column { right: true, ..fixed("AMOUNT", 16) },
     Column { grow: 1, ..fixed("PAYOUT", 10) },
     Column { grow: 1, ..fixed("ACCOUNT", 10) },
     Column { right: true, drop: 2, ..fixed("EVTS", 4) },
-    Column { right: true, drop: 1, ..fixed("LAST", 12) },
+    Column { right: true, drop: 1, ..fixed("LAST", 8) },
 ];
 
 impl Payouts {
@@ -150,7 +150,7 @@ impl Payouts {
             let base = if selected { theme.selection } else { theme.text };
             let unposted = if row.posted { "" } else { "*" };
             let state = format!("{glyph} {}{unposted}", row.status);
-            let last = clock(row.last_ms, look.now_ms, look.zone);
+            let last = short_clock(row.last_ms, look.now_ms, look.zone);
             let money = match Currency::parse(&row.currency) {
                 Ok(c) => c.money(row.amount),
                 Err(_) => format!("{} {}", row.amount, row.currency),

@@ -16,7 +16,7 @@ use crate::tui::window::{Rows, Window};
 /// List and detail: side by side from 110 columns, one over the other from 80, else the list alone.
 pub fn panes(area: Rect) -> (Rect, Option<Rect>) {
     if area.width >= 110 {
-        let left = area.width * 62 / 100;
+        let left = area.width * 60 / 100;
         let right = Rect { x: area.x + left, width: area.width - left, ..area };
         (Rect { width: left, ..area }, Some(right))
     } else if area.width >= 80 && area.height >= 16 {
