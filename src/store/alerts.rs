@@ -95,7 +95,7 @@ fn failed(conn: &Connection, live: bool) -> rusqlite::Result<(Vec<Alert>, Option
     let from: i64 = super::marks::get(conn, &failed_mark(live))?.and_then(|v| v.parse().ok()).unwrap_or(0);
     let mut statement = conn.prepare_cached(
         "SELECT id, account, amount, currency, failure_code, last_seq,
-                EXISTS (SELECT 1 FROM events e WHERE e.object = p.id AND e.livemode = p.livemode AND e.status = 'paid')
+                EXISTS (SELECT 1 FROM events e WHERE e.object = p.id AND e.object <> '' AND e.livemode = p.livemode AND e.status = 'paid')
          FROM payouts p WHERE livemode = ?1 AND status = 'failed' AND last_seq > ?2 ORDER BY last_seq LIMIT ?3",
     )?;
     let mut last = from;
@@ -132,10 +132,11 @@ fn overdue(conn: &Connection, scan: Scan, grace_days: i64) -> rusqlite::Result<V
     Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
+/// Stuck rows without an alert. The second condition on the state is what lets SQLite use its partial index.
 fn stuck(conn: &Connection, live: bool) -> rusqlite::Result<Vec<Alert>> {
     let mut statement = conn.prepare_cached(
         "SELECT id, account, type, coalesce(reason, '') FROM events
-         WHERE state = 2 AND livemode = ?1
+         WHERE state = 2 AND state IN (1, 2, 4, 5, 6) AND livemode = ?1
            AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.livemode = events.livemode AND a.kind = 'stuck'
              AND a.account = events.account AND a.object = events.id AND a.cleared_ms IS NULL)
          ORDER BY seq LIMIT ?2",

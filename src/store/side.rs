@@ -195,7 +195,7 @@ impl Side {
         }
         // A transfer's rank is the part reversed so far.
         let sql = "SELECT account, amount, rank, currency FROM events
-                   WHERE object = ?2 AND livemode = ?1 AND amount IS NOT NULL AND currency IS NOT NULL
+                   WHERE object = ?2 AND object <> '' AND livemode = ?1 AND amount IS NOT NULL AND currency IS NOT NULL
                    ORDER BY rank DESC LIMIT 1";
         let found = conn.prepare_cached(sql)?.query_row(params![self.live, id], |row| {
             Ok(Known {
