@@ -4,7 +4,9 @@
 
 mod guard;
 mod layers;
+mod property;
 mod receiver;
+mod rules;
 mod store_writer;
 mod stripe_backfill;
 mod stripe_client;

@@ -10,12 +10,12 @@ use crate::domain::guard::Account;
 use crate::domain::leg::{self, Posted};
 use crate::domain::memory::Monitor;
 use crate::domain::outcome::State;
-use crate::domain::retry::Profile;
+use crate::domain::retry::{MAX_ATTEMPTS, Profile};
 use crate::store::cache::account;
 use crate::store::error::StoreError;
 
-/// Later than any gap: whatever would still be tried has been tried.
-const FOREVER_MS: i64 = i64::MAX / 4;
+/// Longer than any gap: at each sweep everything is due.
+const LATER_MS: i64 = 1 << 40;
 
 /// Bodies against rows, legs and statuses.
 pub(super) fn check(conn: &Connection, live: bool, audit: &mut Audit) -> Result<(), StoreError> {
@@ -54,7 +54,11 @@ pub(super) fn check(conn: &Connection, live: bool, audit: &mut Audit) -> Result<
     }
     audit.lines("a body is not the event of its row", mismatched);
     audit.lines("an applied event lacks a leg in the journal", unposted);
-    while monitor.sweep(FOREVER_MS) {}
+    // Until every attempt is used up: what is then left has no money coming.
+    for _ in 0..=MAX_ATTEMPTS {
+        now_ms += LATER_MS;
+        monitor.sweep(now_ms);
+    }
     statuses(conn, live, &monitor, audit)?;
     balances(conn, live, &monitor, audit)
 }

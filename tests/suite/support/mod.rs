@@ -1,5 +1,6 @@
 //! What the integration tests share.
 
+pub mod bodies;
 pub mod daemon;
 pub mod http;
 pub mod side_bench;
