@@ -30,6 +30,8 @@ pub struct MonitorArgs {
     theme: Option<String>,
     #[command(flatten)]
     stripe: StripeArgs,
+    #[command(flatten)]
+    transfers: transfer::BesideArgs,
 }
 
 /// What runs around the screen.
@@ -72,7 +74,7 @@ pub fn run(args: &MonitorArgs, common: &Common) -> Result<(), Failure> {
     }
     let mut daemon = serve::start(&settings, common.allow_unsigned)?;
     let mut side = args.stripe.start(&settings, &daemon)?;
-    let transfers = transfer::beside(&settings)?;
+    let transfers = args.transfers.start(&settings)?;
     let link = link(&daemon, common.allow_unsigned);
     let app = App::new(data(&settings, link, false)?, theme);
     let shown = show(

@@ -18,6 +18,8 @@ use crate::daemon::stripe_side::Status;
 pub struct ServeArgs {
     #[command(flatten)]
     stripe: StripeArgs,
+    #[command(flatten)]
+    transfers: super::transfer::BesideArgs,
 }
 
 /// Runs until SIGINT or SIGTERM, then finishes what it accepted.
@@ -26,7 +28,7 @@ pub fn run(args: &ServeArgs, common: &Common) -> Result<(), Failure> {
     let runtime = runtime()?;
     let mut daemon = start(&settings, common.allow_unsigned)?;
     let mut side = args.stripe.start(&settings, &daemon)?;
-    let transfers = super::transfer::beside(&settings)?;
+    let transfers = args.transfers.start(&settings)?;
     if daemon.secrets.is_empty() && !common.allow_unsigned && !args.stripe.listens() {
         eprintln!(
             "payout-ledger: no signing secret: every delivery is refused; set STRIPE_WEBHOOK_SECRET to the whsec_… that \

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 
 use super::failure::Failure;
-use super::options::{Common, Settings, existing, user};
+use super::options::{Common, Settings, duration, existing, user};
 use super::output::{self, Format};
 use super::status::failed;
 use super::stripe;
@@ -226,13 +226,26 @@ fn open(settings: &Settings) -> Result<Transfers, Failure> {
     Transfers::open(&settings.database, settings.live).map_err(failed)
 }
 
-/// The worker beside a daemon, when there is an API key.
-pub fn beside(settings: &Settings) -> Result<Option<Guard>, Failure> {
-    if stripe::key(settings)?.is_none() {
-        return Ok(None);
+/// Options of the worker beside a daemon.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Transfers")]
+pub struct BesideArgs {
+    /// How long the queue remembers a finished transfer's job and refuses a second one (1h, 7d) [default: 7d]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    job_retention: Option<Duration>,
+}
+
+impl BesideArgs {
+    /// Starts the worker, when there is an API key.
+    pub fn start(&self, settings: &Settings) -> Result<Option<Guard>, Failure> {
+        if stripe::key(settings)?.is_none() {
+            return Ok(None);
+        }
+        let client = stripe::required_client(settings)?;
+        let mut how = worker::Settings::default();
+        how.job_retention = self.job_retention.unwrap_or(how.job_retention);
+        Guard::start(&settings.database, client, how).map(Some).map_err(Failure::Environment)
     }
-    let client = stripe::required_client(settings)?;
-    Guard::start(&settings.database, client, worker::Settings::default()).map(Some).map_err(Failure::Environment)
 }
 
 /// The client, asked for before anything is stored; none when only the queue is wanted.

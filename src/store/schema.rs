@@ -24,13 +24,26 @@ pub fn open(path: &Path) -> Result<Connection, StoreError> {
     create_private(path).map_err(|e| StoreError::Open { path: path.to_owned(), why: e.to_string() })?;
     let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     check_owner(&conn, path)?;
+    write_ahead(&conn)?;
     conn.execute_batch(
-        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
          PRAGMA cache_size = -8192; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
          PRAGMA journal_size_limit = 67108864;",
     )?;
     upgrade(&mut conn, path)?;
     Ok(conn)
+}
+
+/// Switches a new file to write-ahead logging. SQLite does not wait for another process that is switching too, so we do.
+fn write_ahead(conn: &Connection) -> Result<(), StoreError> {
+    let mut tries = 0;
+    loop {
+        match conn.execute_batch("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL;").map_err(StoreError::from) {
+            Err(StoreError::Busy) if tries < 200 => std::thread::sleep(std::time::Duration::from_millis(25)),
+            result => return result,
+        }
+        tries += 1;
+    }
 }
 
 /// Opens for reading, of a database that exists and has our schema.
@@ -128,6 +141,18 @@ mod tests {
         drop(conn);
         assert!(matches!(open(&path), Err(StoreError::Newer { .. })));
         assert!(matches!(open_read_only(&path), Err(StoreError::Newer { .. })));
+    }
+
+    #[test]
+    fn many_may_create_it_at_once() {
+        for _ in 0..10 {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("ledger.db");
+            std::thread::scope(|scope| {
+                let opening: Vec<_> = (0..8).map(|_| scope.spawn(|| open(&path).map(|_| ()))).collect();
+                opening.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+            });
+        }
     }
 
     #[test]

@@ -8,15 +8,26 @@ use super::lookup::{Seen, Wanted};
 /// After a stored 5xx the same key replays it until Stripe forgets the key: an hour more than that, to be sure.
 const AFTER_KEY_MS: i64 = KEY_KEPT_MS + 3_600_000;
 
+/// Whether the idempotency key holds a refusal: then the same key would only replay it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// Surely: it was executed under the key, or replayed from it. Nothing else can come of the key.
+    Yes,
+    /// Perhaps: Stripe may have refused before it looked at the key.
+    Perhaps,
+    /// No: the same key may be used again.
+    No,
+}
+
 /// How a POST ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// 2xx with the transfer.
     Created(Seen),
-    /// A definite refusal. `stored`: the key holds it, the same key would replay it.
+    /// A definite refusal of this request.
     Refused {
-        /// Whether the key is spent.
-        stored: bool,
+        /// Whether the key holds it.
+        stored: Stored,
         /// Stripe's words.
         why: String,
     },
@@ -62,9 +73,13 @@ pub fn read(failure: Failure<'_>, why: &str) -> Outcome {
         Some(400) if failure.kind == "idempotency_error" => Outcome::KeyReused { why },
         // The limiters stand before the idempotency layer: nothing was executed, nothing stored.
         Some(429) if failure.from_stripe && !failure.replayed => Outcome::NotDone { why },
+        Some(400..=408 | 410..=499) if failure.from_stripe && failure.replayed => {
+            Outcome::Refused { stored: Stored::Yes, why }
+        }
         // 401 is not stored by Stripe's word; when it comes as a replay, it was.
-        Some(401) if failure.from_stripe => Outcome::Refused { stored: failure.replayed, why },
-        Some(400 | 402..=408 | 410..=428 | 430..=499) if failure.from_stripe => Outcome::Refused { stored: true, why },
+        Some(401) if failure.from_stripe => Outcome::Refused { stored: Stored::No, why },
+        Some(400 | 402) if failure.from_stripe => Outcome::Refused { stored: Stored::Yes, why },
+        Some(403..=408 | 410..=499) if failure.from_stripe => Outcome::Refused { stored: Stored::Perhaps, why },
         _ => Outcome::Unknown { why, replayed: failure.replayed },
     }
 }
@@ -103,13 +118,12 @@ impl Intent {
         }
         Some(match outcome {
             Outcome::Created(_) => return None,
-            Outcome::Refused { stored: true, why } => {
-                Self { doubt: false, spent: true, ..self.rest(State::Rejected, why) }
-            }
-            Outcome::Refused { stored: false, why } if self.doubt => {
+            Outcome::Refused { stored: Stored::Perhaps | Stored::No, why } if self.doubt => {
                 self.rest(State::DeadLetter, format!("an earlier POST is still unknown; now: {why}"))
             }
-            Outcome::Refused { stored: false, why } => self.rest(State::Rejected, why),
+            Outcome::Refused { stored, why } => {
+                Self { doubt: false, spent: *stored != Stored::No, ..self.rest(State::Rejected, why) }
+            }
             Outcome::KeyReused { why } => Self { spent: true, ..self.conflict(why) },
             Outcome::NotDone { why } => self.try_later(why.clone(), now_ms, backoff, random),
             Outcome::Unknown { why, replayed } => {
@@ -146,5 +160,50 @@ impl Intent {
             }
             None => sent(format!("{}: all fields match", seen.id)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(status: Option<u16>, replayed: bool, from_stripe: bool, left: bool) -> Outcome {
+        read(Failure { status, kind: "invalid_request_error", from_stripe, replayed, left }, "why")
+    }
+
+    #[test]
+    fn whatever_is_not_surely_definite_is_unknown() {
+        let why = || "why".to_owned();
+        let refused = |stored| Outcome::Refused { stored, why: why() };
+        let unknown = |replayed| Outcome::Unknown { why: why(), replayed };
+        for (status, fresh, again) in [
+            (400, refused(Stored::Yes), refused(Stored::Yes)),
+            (401, refused(Stored::No), refused(Stored::Yes)),
+            (402, refused(Stored::Yes), refused(Stored::Yes)),
+            (403, refused(Stored::Perhaps), refused(Stored::Yes)),
+            (404, refused(Stored::Perhaps), refused(Stored::Yes)),
+            (409, unknown(false), unknown(true)),
+            (429, Outcome::NotDone { why: why() }, refused(Stored::Yes)),
+            (500, unknown(false), unknown(true)),
+            (503, unknown(false), unknown(true)),
+            (302, unknown(false), unknown(true)),
+        ] {
+            assert_eq!(failed(Some(status), false, true, true), fresh, "{status}");
+            assert_eq!(failed(Some(status), true, true, true), again, "{status} replayed");
+            assert_eq!(failed(Some(status), false, false, true), unknown(false), "{status} from a proxy");
+        }
+        assert_eq!(failed(None, false, false, true), unknown(false));
+        assert_eq!(failed(None, false, false, false), Outcome::NotDone { why: why() });
+        let reused =
+            Failure { status: Some(400), kind: "idempotency_error", from_stripe: true, replayed: false, left: true };
+        assert_eq!(read(reused, "why"), Outcome::KeyReused { why: why() });
+    }
+
+    #[test]
+    fn an_error_that_may_be_old_is_said_to_be() {
+        assert!(replay_note(true, true, None, 5).unwrap().contains("is a replay"));
+        assert!(replay_note(false, true, Some(1), 5).unwrap().contains("may be a replay"));
+        assert_eq!(replay_note(false, true, Some(5), 5), None);
+        assert_eq!(replay_note(true, false, Some(1), 5), None);
     }
 }

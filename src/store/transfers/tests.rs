@@ -1,7 +1,7 @@
 //! Guard 1 in the database: transactions, constraints, history.
 
 use super::*;
-use crate::domain::transfer::answer::Outcome;
+use crate::domain::transfer::answer::{Outcome, Stored};
 use crate::domain::transfer::backoff::Backoff;
 use crate::domain::transfer::claim::{Lease, Refusal};
 use crate::domain::transfer::intent::State;
@@ -113,7 +113,7 @@ fn a_lost_claim_cannot_post_and_its_late_answer_still_counts_when_it_is_a_transf
     let second = store.claim(None, work(2_000)).unwrap().unwrap();
     assert!(second.intent.doubt, "the first may have posted");
     assert_eq!(store.posting(&first, 2_000, work(2_001)).unwrap(), Err(Refusal::Lost));
-    let refused = Outcome::Refused { stored: true, why: "no funds".into() };
+    let refused = Outcome::Refused { stored: Stored::Yes, why: "no funds".into() };
     let row = store.answered(&posted, &refused, &Told::default(), work(2_002)).unwrap();
     assert_eq!(row.intent.state, State::Sending, "a late refusal changes nothing");
     let made = Outcome::Created(seen(&order, "tr_1"));
@@ -129,7 +129,7 @@ fn retries_race_to_one_new_version_and_one_job() {
     store.create(&order, &actor(1)).unwrap();
     let claimed = store.claim(None, work(5)).unwrap().unwrap();
     let posted = store.posting(&claimed, 5, work(6)).unwrap().unwrap();
-    let refused = Outcome::Refused { stored: true, why: "no funds".into() };
+    let refused = Outcome::Refused { stored: Stored::Yes, why: "no funds".into() };
     store.answered(&posted, &refused, &Told::default(), work(7)).unwrap();
     let (row, how) = store.retry("o-1", Some(0), &actor(8)).unwrap().unwrap();
     assert_eq!((row.intent.version, how), (1, Retried::NewKey));

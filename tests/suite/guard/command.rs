@@ -150,3 +150,33 @@ fn an_import_is_all_or_nothing() {
     assert_eq!(String::from_utf8(listed.stdout).unwrap().lines().count(), 2);
     assert!(String::from_utf8(run(&bench, &["send"]).stdout).unwrap().contains("nothing is due"));
 }
+
+/// A process that does not outlive its test.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn serve_sends_what_others_queued() {
+    let bench = Bench::new(37);
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_payout-ledger"));
+    serve.env("STRIPE_API_KEY", "rk_test_guardGUARD123").env("HOME", bench.path.parent().unwrap());
+    serve.args(["serve", "--addr", "127.0.0.1:0", "--no-backfill", "--allow-unsigned", "--job-retention", "1h"]);
+    serve.arg("--db").arg(&bench.path).args(["--api-base", &bench.stripe.base]);
+    let mut serve = Running(serve.stdout(std::process::Stdio::null()).spawn().unwrap());
+    assert!(command(&bench, &ORDER).arg("--queue").env_remove("STRIPE_API_KEY").status().unwrap().success());
+    let started = std::time::Instant::now();
+    while !bench.state("o-77").is_paid() {
+        assert!(started.elapsed().as_secs() < 60, "it is {}", bench.state("o-77"));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let pid = rustix::process::Pid::from_child(&serve.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(serve.0.wait().unwrap().success());
+    assert_eq!(bench.stripe.of("o-77").len(), 1);
+}

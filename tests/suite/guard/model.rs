@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use payout_ledger::domain::transfer::answer::{Failure, Outcome, read};
+use payout_ledger::domain::transfer::answer::{Failure, Outcome, Stored, read};
 use payout_ledger::domain::transfer::backoff::Backoff;
 use payout_ledger::domain::transfer::claim::Lease;
 use payout_ledger::domain::transfer::intent::{Intent, State};
@@ -125,7 +125,7 @@ impl World {
             return outcome.clone();
         }
         let outcome = if self.refuses {
-            Outcome::Refused { stored: true, why: "no funds".into() }
+            Outcome::Refused { stored: Stored::Yes, why: "no funds".into() }
         } else {
             self.ours += 1;
             Outcome::Created(self.make())

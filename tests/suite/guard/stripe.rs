@@ -52,8 +52,10 @@ struct Inner {
     keys: HashMap<String, Stored>,
     faults: Faults,
     rng: Rng,
-    refuses: bool,
+    refuses: Option<u16>,
     posts: usize,
+    /// The key each transfer was made with.
+    made_with: Vec<String>,
 }
 
 /// The stand-in; clones share everything.
@@ -88,8 +90,9 @@ impl Stripe {
             keys: HashMap::new(),
             faults: Faults::default(),
             rng: Rng::new(seed),
-            refuses: false,
+            refuses: None,
             posts: 0,
+            made_with: Vec::new(),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let stripe = Self {
@@ -128,7 +131,12 @@ impl Stripe {
 
     /// Whether creates are refused for want of funds.
     pub fn refuse(&self, refuses: bool) {
-        self.inner.lock().unwrap().refuses = refuses;
+        self.refuse_as(refuses.then_some(400));
+    }
+
+    /// With which status creates are refused and the refusal stored.
+    pub fn refuse_as(&self, status: Option<u16>) {
+        self.inner.lock().unwrap().refuses = status;
     }
 
     /// The ids of all transfers of a group.
@@ -136,6 +144,11 @@ impl Stripe {
         let inner = self.inner.lock().unwrap();
         let found = inner.transfers.iter().filter(|t| t["transfer_group"] == group);
         found.map(|t| t["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// How many transfers were made with a key.
+    pub fn made_with(&self, key: &str) -> usize {
+        self.inner.lock().unwrap().made_with.iter().filter(|k| *k == key).count()
     }
 
     /// How many POSTs came in.
@@ -230,10 +243,11 @@ async fn create(State(stripe): State<Stripe>, headers: HeaderMap, Form(fields): 
     }
     let (status, body) = if inner.rng.chance(faults.broken) {
         (500, error("api_error", "", "An unknown error occurred"))
-    } else if inner.refuses {
-        (400, error("invalid_request_error", "balance_insufficient", "insufficient funds in your Stripe account"))
+    } else if let Some(status) = inner.refuses {
+        (status, error("invalid_request_error", "balance_insufficient", "insufficient funds in your Stripe account"))
     } else {
         let made = make(&mut inner, &fields, now);
+        inner.made_with.push(key.clone());
         if inner.rng.chance(faults.broken_but_paid) {
             (500, error("api_error", "", "An unknown error occurred"))
         } else {

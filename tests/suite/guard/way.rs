@@ -1,8 +1,10 @@
 //! The ordinary ways: sent, adopted, refused and retried, in doubt, replayed, frozen, taken over by an event.
 
 use payout_ledger::domain::transfer::intent::{Source, State};
+use payout_ledger::guard::tell;
 use payout_ledger::guard::worker::{Point, Step};
 use payout_ledger::store::act::Actor;
+use payout_ledger::store::read::Reader;
 
 use super::stripe::Faults;
 use super::{Bench, HOUR_MS, LEASE_MS, Near, runtime};
@@ -49,6 +51,30 @@ fn a_refusal_is_retried_with_a_new_key_and_never_by_itself() {
         bench.stripe.pass(HOUR_MS);
         bench.settle().await;
         assert_eq!((bench.state("a"), bench.stripe.posts()), (State::Rejected, 1));
+        bench.store().retry("a", Some(0), &actor(&bench)).unwrap().unwrap();
+        bench.settle().await;
+        assert_eq!((bench.state("a"), bench.stripe.of("a").len()), (State::Sent, 1));
+    });
+}
+
+#[test]
+fn a_cached_failure_of_a_rotated_key_is_named_and_gets_a_new_key() {
+    let bench = Bench::new(7);
+    runtime().block_on(async {
+        bench.create("a");
+        bench.stripe.refuse_as(Some(401));
+        bench.settle().await;
+        assert_eq!(bench.state("a"), State::Rejected);
+        // The API key is rotated. Stripe stores no 401, so the same key is right; but here it did, and replays it.
+        bench.stripe.refuse_as(None);
+        bench.stripe.pass(HOUR_MS);
+        bench.store().retry("a", Some(0), &actor(&bench)).unwrap().unwrap();
+        bench.settle().await;
+        let detail = Reader::open(&bench.path, false).unwrap().transfer_detail("a").unwrap().unwrap();
+        assert_eq!((detail.row.intent.state, detail.row.intent.version), (State::Rejected, 0));
+        let last = tell::attempts(&detail).pop().unwrap();
+        assert!(last.replayed && last.sent_ms - last.key_first_ms >= HOUR_MS);
+        assert!(last.note.unwrap().starts_with("this is a replay of an old failure"));
         bench.store().retry("a", Some(0), &actor(&bench)).unwrap().unwrap();
         bench.settle().await;
         assert_eq!((bench.state("a"), bench.stripe.of("a").len()), (State::Sent, 1));
