@@ -99,12 +99,14 @@ fn version(conn: &Connection) -> Result<i64, StoreError> {
 /// A file with tables but without our mark is somebody else's.
 fn check_owner(conn: &Connection, path: &Path) -> Result<(), StoreError> {
     let not_ours = || StoreError::NotOurs { path: path.to_owned() };
-    let id: i64 = match conn.query_row("PRAGMA application_id", [], |row| row.get(0)) {
-        Ok(id) => id,
-        Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => return Err(not_ours()),
-        Err(e) => return Err(e.into()),
+    let number = |sql: &str| match conn.query_row(sql, [], |row| row.get::<_, i64>(0)) {
+        Ok(number) => Ok(number),
+        Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => Err(not_ours()),
+        Err(e) => Err(e.into()),
     };
-    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    // In this order: a process that is creating it commits tables and mark together.
+    let tables = number("SELECT count(*) FROM sqlite_master")?;
+    let id = number("PRAGMA application_id")?;
     if id == APPLICATION_ID || (id == 0 && tables == 0) { Ok(()) } else { Err(not_ours()) }
 }
 
