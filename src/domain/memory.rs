@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use super::book::{Blocked, Book, PayoutRecord};
 use super::engine::Engine;
 use super::event::Event;
-use super::guard::{Account, Balance};
+use super::guard::{self, Account, Balance};
 use super::leg::{Leg, Posted, Side};
 use super::outcome::Outcome;
 use super::retry::Profile;
@@ -24,6 +24,20 @@ pub struct MemoryBook {
     pub blocked: BTreeMap<i64, Blocked>,
     /// What each row came to.
     pub outcomes: BTreeMap<i64, Outcome>,
+    /// The blocked row of each object.
+    open: HashMap<String, i64>,
+    /// How many blocked rows would debit each account.
+    wanted: HashMap<Account, i64>,
+}
+
+impl MemoryBook {
+    fn want(&mut self, legs: &[Leg], sign: i64) {
+        for (account, change) in guard::net(legs).unwrap_or_default() {
+            if change.total() < 0 {
+                *self.wanted.entry(account).or_default() += sign;
+            }
+        }
+    }
 }
 
 impl Book for MemoryBook {
@@ -70,25 +84,28 @@ impl Book for MemoryBook {
     }
 
     fn is_wanted(&mut self, account: &Account) -> Result<bool, Infallible> {
-        Ok(self
-            .blocked
-            .values()
-            .any(|row| row.legs.iter().any(|l| l.currency == account.1 && l.from.owner() == Some(&account.0))))
+        Ok(self.wanted.get(account).is_some_and(|n| *n > 0))
     }
 
     fn blocked(&mut self, object: &str) -> Result<Option<Blocked>, Infallible> {
-        Ok(self.blocked.values().find(|row| row.object == object).cloned())
+        Ok(self.open.get(object).and_then(|seq| self.blocked.get(seq)).cloned())
     }
 
     fn block(&mut self, row: &Blocked, outcome: &Outcome, _: bool, _: i64) -> Result<(), Infallible> {
         self.outcomes.insert(row.seq, outcome.clone());
-        self.blocked.insert(row.seq, row.clone());
+        if self.blocked.insert(row.seq, row.clone()).is_none() {
+            self.open.insert(row.object.clone(), row.seq);
+            self.want(&row.legs, 1);
+        }
         Ok(())
     }
 
     fn unblock(&mut self, row: &Blocked, outcome: &Outcome, _: i64) -> Result<(), Infallible> {
         self.outcomes.insert(row.seq, outcome.clone());
-        self.blocked.remove(&row.seq);
+        if self.blocked.remove(&row.seq).is_some() {
+            self.open.remove(&row.object);
+            self.want(&row.legs, -1);
+        }
         Ok(())
     }
 

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod crash;
 mod guard;
 mod layers;
 mod property;
+mod real_cli;
 mod receiver;
 mod rules;
 mod store_writer;

@@ -3,9 +3,9 @@
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use payout_ledger::stripe::cli;
 use serde_json::Value;
 
+use crate::real_cli::stripe_cli;
 use crate::support::processes_with_argument;
 use crate::support::small_stripe::{Fault, SmallStripe};
 
@@ -187,10 +187,7 @@ async fn the_key_is_in_no_output_log_or_file() {
 /// The child ends within seconds even when nobody can end it in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_real_cli_ends_when_we_are_killed() {
-    let Ok(program) = cli::find() else {
-        eprintln!("the Stripe CLI is not installed (PATH or STRIPE_CLI): skipped");
-        return;
-    };
+    let Some(program) = stripe_cli() else { return };
     let bench = Bench::new().await;
     let mut serve = bench.command(&["serve", "--listen", "--addr", "127.0.0.1:0"]);
     let mut serve = serve.env("STRIPE_CLI", program).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -12,10 +12,11 @@ use payout_ledger::daemon::confirm;
 use payout_ledger::daemon::start::Daemon;
 use payout_ledger::daemon::stripe_side::{Command, Options, Progress, Status, StripeSide};
 use payout_ledger::store::schema;
-use payout_ledger::stripe::cli::{self, Cli};
+use payout_ledger::stripe::cli::Cli;
 use payout_ledger::stripe::client::Client;
 use payout_ledger::stripe::listen::ListenState;
 
+use crate::real_cli::stripe_cli;
 use crate::support::processes_with_argument;
 use crate::support::small_stripe::{Fault, SmallStripe};
 
@@ -187,10 +188,7 @@ async fn a_key_of_the_other_mode_is_not_used_and_no_key_is_said() {
 /// The real Stripe CLI, where it is installed: killed and cut in mid-stream, and nothing is lost in the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_real_cli_killed_and_cut_loses_nothing() {
-    let Ok(program) = cli::find() else {
-        eprintln!("the Stripe CLI is not installed (PATH or STRIPE_CLI): skipped");
-        return;
-    };
+    let Some(program) = stripe_cli() else { return };
     let stripe = SmallStripe::default();
     let client = stripe.client().await;
     let api_base = format!("http://{}", stripe.held().host);

@@ -3,6 +3,7 @@
 pub mod bodies;
 pub mod daemon;
 pub mod http;
+pub mod program;
 pub mod side_bench;
 pub mod small_socket;
 pub mod small_stripe;

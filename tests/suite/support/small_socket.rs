@@ -35,6 +35,11 @@ impl Default for Sockets {
 }
 
 impl Sockets {
+    /// Whether anybody is connected.
+    pub fn is_open(&self) -> bool {
+        self.frames.receiver_count() > 0
+    }
+
     /// Ends every connection without a word.
     pub fn cut(&self) {
         let _ = self.frames.send(Frame::Cut);
