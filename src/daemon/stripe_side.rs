@@ -73,6 +73,8 @@ pub struct Status {
     pub key: Option<&'static str>,
     /// Why the API is not used although it was asked for.
     pub trouble: Option<String>,
+    /// Whether charges are read for their fees; without it balances are gross.
+    pub fees: bool,
     /// The CLI child; none when it is off.
     pub listen: Option<ListenStatus>,
     /// Backfill.
@@ -125,6 +127,7 @@ impl StripeSide {
             first.trouble = Some(format!("the API key is a {theirs} key and this is {ours} mode: give a {ours} key"));
         }
         first.key = options.client.as_ref().map(|c| c.key().shown());
+        first.fees = options.client.is_some() && options.confirm == confirm::Mode::Fetch;
         first.alerts = side.unseen_alerts()?;
         first.findings = side.open_findings()?;
         if options.client.is_some() {

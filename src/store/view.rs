@@ -263,6 +263,8 @@ pub struct Summary {
     pub other_mode: i64,
     /// When the newest delivery came in, unix milliseconds.
     pub last_event_ms: Option<i64>,
+    /// Open alerts that nobody has acknowledged.
+    pub alerts: i64,
 }
 
 /// Which way a page is sorted.

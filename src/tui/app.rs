@@ -9,7 +9,7 @@ use super::action::{self, Action, Scope};
 use super::data::Data;
 use super::frame::{self, Head, SMALLEST, TABS};
 use super::notices::{Notices, Tone};
-use super::overlay::{Outcome, Overlay};
+use super::overlay::{Alerts, Outcome, Overlay};
 use super::pulse::Pulse;
 use super::screen::{Cx, Look, Screen};
 use super::screens::{balances, events, first_run, inbox, lab, payouts, transfers};
@@ -293,6 +293,10 @@ impl App {
                 }
                 self.overlay = Some(Overlay::text("What was said", lines));
             }
+            Action::Alerts => match Alerts::read(&self.data, 0) {
+                Ok(alerts) => self.overlay = Some(Overlay::Alerts(alerts)),
+                Err(error) => self.note(Err(error)),
+            },
             Action::Log => self.rejections(now_ms),
             Action::Secret => self.ask_secret(),
             Action::Copy if self.scope() == Scope::FirstRun => {

@@ -13,6 +13,7 @@ use crate::store::act::{Actor, Deed};
 use crate::store::error::StoreError;
 use crate::store::read::Reader;
 use crate::store::schema;
+use crate::store::side::Side;
 use crate::store::writer::Writer;
 
 /// The receiving side as the header shows it.
@@ -88,6 +89,20 @@ impl Data {
     /// Takes back.
     pub fn restore(&self, ids: &[String]) -> Result<Vec<Deed>, String> {
         self.act("", |writer, actor| writer.restore(ids, actor))
+    }
+
+    /// A person has looked at these alerts; returns how many were still open.
+    pub fn acknowledge(&self, ids: &[i64]) -> Result<usize, String> {
+        if self.read_only {
+            return Err("this is a read-only view".to_owned());
+        }
+        let side = Side::open(&self.database, self.is_live()).map_err(|e| e.to_string())?;
+        let mut done = 0;
+        for id in ids {
+            let was_open = side.acknowledge(*id, &self.who, crate::daemon::now_ms()).map_err(|e| e.to_string())?;
+            done += usize::from(was_open);
+        }
+        Ok(done)
     }
 
     /// R8.

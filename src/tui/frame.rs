@@ -103,8 +103,11 @@ pub fn header(area: Rect, buf: &mut Buffer, look: Look<'_>, head: &Head<'_>) {
 /// The Stripe side in a few words: the child, alerts, findings, what is wrong.
 fn stripe(head: &Head<'_>, look: Look<'_>) -> Vec<(String, Style)> {
     let theme = look.theme;
-    let Some(side) = &head.data.link.stripe else { return Vec::new() };
     let mut words = Vec::new();
+    if head.summary.alerts > 0 {
+        words.push((format!("! {} alerts: A", number(head.summary.alerts)), theme.err));
+    }
+    let Some(side) = &head.data.link.stripe else { return words };
     if let Some(listen) = &side.listen {
         words.push(match &listen.state {
             ListenState::Ready => ("● stripe listen".to_owned(), theme.ok),
@@ -113,9 +116,6 @@ fn stripe(head: &Head<'_>, look: Look<'_>) -> Vec<(String, Style)> {
             ListenState::Reconnecting(_) => ("! stripe listen reconnects".to_owned(), theme.warn),
             ListenState::Unusable(_) => ("✗ stripe listen: L".to_owned(), theme.err),
         });
-    }
-    if side.alerts > 0 {
-        words.push((format!("! {} alerts", number(side.alerts)), theme.err));
     }
     if side.findings > 0 {
         words.push((format!("≠ {} findings", side.findings), theme.warn));

@@ -1,5 +1,7 @@
 //! What lies over a screen: questions, help, the palette, longer text. Nothing opens by itself.
 
+mod alerts;
+
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,6 +15,8 @@ use super::action::{Action, BINDINGS, Scope, shown};
 use super::paint::put;
 use super::screen::{Cx, Look};
 use super::text::wrap;
+
+pub use alerts::Alerts;
 
 /// Called with the typed text when a question is answered.
 pub type Answer = Box<dyn FnOnce(&mut Cx<'_>, String)>;
@@ -58,6 +62,8 @@ pub enum Overlay {
         /// What `y` copies.
         copy: String,
     },
+    /// The list of alerts.
+    Alerts(Alerts),
     /// Actions by name (`palette`) or the keys of a place (`help`).
     Actions {
         /// Whose keys.
@@ -143,6 +149,7 @@ impl Overlay {
                 KeyCode::Tab | KeyCode::BackTab | KeyCode::Left | KeyCode::Right => *focused = !*focused,
                 _ => {}
             },
+            Self::Alerts(alerts) => return alerts.key(key),
             Self::Text { lines, offset, search, .. } => return text_key(key, lines, offset, search),
             Self::Actions { scope, input, selected, help } => {
                 let found = matches(*scope, input.value(), *help);
@@ -191,6 +198,7 @@ impl Overlay {
                 };
                 put(buf, inner, 0, inner.height.saturating_sub(1), &foot, look.theme.muted);
             }
+            Self::Alerts(alerts) => alerts.draw(area, buf, look),
             Self::Actions { scope, input, selected, help } => {
                 draw_actions(area, buf, look, *scope, input, *selected, *help);
             }

@@ -38,6 +38,7 @@ impl Reader {
             Status::ALL.iter().zip(by_status).map(|(status, n)| (status.as_str().to_owned(), n)).collect();
         let sql = "SELECT first_ms FROM events ORDER BY seq DESC LIMIT 1";
         summary.last_event_ms = self.conn.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        summary.alerts = crate::store::alerts::unseen(&self.conn, self.live)?;
         Ok(summary)
     }
 }

@@ -55,6 +55,8 @@ pub struct Balances {
     competing: Vec<EventRow>,
     journal: Vec<JournalRow>,
     height: usize,
+    /// Whether charges are counted without Stripe's fees.
+    gross: bool,
 }
 
 const COLUMNS: [Column; 7] = [
@@ -83,7 +85,8 @@ impl Balances {
     fn draw_list(&mut self, area: Rect, buf: &mut Buffer, look: Look<'_>) {
         let theme = look.theme;
         let about = if self.typed.is_empty() {
-            "by account and currency, never added up across currencies".to_owned()
+            let gross = if self.gross { "; gross: fees need a key and --confirm fetch" } else { "" };
+            format!("by account and currency{gross}")
         } else {
             format!("/ {}", self.typed)
         };
@@ -229,6 +232,7 @@ impl Screen for Balances {
     }
 
     fn refresh(&mut self, data: &Data) -> Result<(), StoreError> {
+        self.gross = data.link.stripe.as_ref().is_some_and(|side| !side.fees);
         self.window.reload(&Source { reader: &data.reader, filter: &self.filter })?;
         self.load_detail(data)
     }
