@@ -52,7 +52,7 @@ pub fn id(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.into_owned();
     }
-    let prefix = text.find('_').map_or("", |at| &text[..=at]);
+    let Some(prefix) = text.find('_').map(|at| &text[..=at]) else { return cut(&text, width) };
     let room = width.saturating_sub(prefix.width() + 1);
     if room < 3 {
         return cut(&text, width);

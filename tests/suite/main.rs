@@ -9,6 +9,7 @@ mod property;
 mod real_cli;
 mod receiver;
 mod rules;
+mod screens;
 mod store_writer;
 mod stripe_backfill;
 mod stripe_client;
