@@ -146,6 +146,36 @@ fn attempt(detail: &TransferDetail, post: &HistoryRow, first: Option<&HistoryRow
     }
 }
 
+/// The five guards by name, each with what it did for this order.
+pub fn guards(detail: &TransferDetail) -> [(&'static str, String); 5] {
+    let intent = &detail.row.intent;
+    let order = &detail.row.order.order_ref;
+    let count = |what: What| detail.history.iter().filter(|line| line.what == what).count();
+    let (posts, takeovers) = (count(What::Post), count(What::Takeover));
+    let claim = match &intent.claim {
+        Some(claim) => format!("claimed by {}", claim.by),
+        None if takeovers > 0 => format!("{} claims, {takeovers} taken over", intent.fence),
+        None => format!("{} claims", intent.fence),
+    };
+    let adopted = detail.history.iter().any(|line| line.what == What::Lookup && line.state == "adopted");
+    let looked = if adopted { "found and adopted".to_owned() } else { format!("looked before each of {posts} POSTs") };
+    let key = idempotency_key(order, intent.version);
+    let key = if intent.spent { format!("{key}: spent, a retry uses v{}", intent.version + 1) } else { key };
+    let events = detail.events.iter().map(|event| event.deliveries).sum::<i64>();
+    let events = match detail.legs.len() {
+        0 => format!("{events} deliveries"),
+        1 => format!("{events} deliveries, posted once"),
+        n => format!("{events} deliveries, {n} legs, each once"),
+    };
+    [
+        ("our record", format!("one row, {claim}")),
+        ("Stripe's record", looked),
+        ("key", key),
+        ("queue", job_id(detail.row.live, order, intent.version)),
+        ("events", events),
+    ]
+}
+
 /// The advice for the state, in one line; none when there is nothing to do.
 pub fn advice(row: &TransferRow) -> Option<String> {
     let order = &row.order.order_ref;

@@ -9,11 +9,13 @@ use crate::daemon::secrets::Secrets;
 use crate::daemon::stripe_side::Status;
 use crate::domain::guard::Account;
 use crate::domain::retry::Profile;
+use crate::domain::transfer::person::Retried;
 use crate::store::act::{Actor, Deed};
 use crate::store::error::StoreError;
 use crate::store::read::Reader;
 use crate::store::schema;
 use crate::store::side::Side;
+use crate::store::transfers::{Pressed, TransferRow, Transfers};
 use crate::store::writer::Writer;
 
 /// The receiving side as the header shows it.
@@ -62,13 +64,32 @@ impl Data {
         reason: &str,
         deed: impl FnOnce(&mut Writer, &Actor<'_>) -> Result<T, StoreError>,
     ) -> Result<T, String> {
-        if self.read_only {
-            return Err("this is a read-only view".to_owned());
-        }
+        self.may_act()?;
         let conn = schema::open(&self.database).map_err(|e| e.to_string())?;
         let mut writer = Writer::new(conn, self.is_live(), self.profile).map_err(|e| e.to_string())?;
         let actor = Actor { who: &self.who, reason, now_ms: crate::daemon::now_ms() };
         deed(&mut writer, &actor).map_err(|e| e.to_string())
+    }
+
+    fn may_act(&self) -> Result<(), String> {
+        if self.read_only { Err("this is a read-only view".to_owned()) } else { Ok(()) }
+    }
+
+    /// Puts an order's transfer back to work. `version` is the one on the screen.
+    pub fn retry_transfer(&self, order: &str, version: i64) -> Result<(TransferRow, Retried), String> {
+        self.press("", |transfers, actor| transfers.retry(order, Some(version), actor))
+    }
+
+    /// Gives an order up before anything was sent.
+    pub fn cancel_transfer(&self, order: &str, reason: &str) -> Result<TransferRow, String> {
+        self.press(reason, |transfers, actor| transfers.cancel(order, actor))
+    }
+
+    fn press<T>(&self, reason: &str, deed: impl FnOnce(&Transfers, &Actor<'_>) -> Pressed<T>) -> Result<T, String> {
+        self.may_act()?;
+        let transfers = Transfers::open(&self.database, self.is_live()).map_err(|e| e.to_string())?;
+        let actor = Actor { who: &self.who, reason, now_ms: crate::daemon::now_ms() };
+        deed(&transfers, &actor).map_err(|e| e.to_string())?
     }
 
     /// Tries again.

@@ -7,7 +7,7 @@ use crate::cli::options::Settings;
 use crate::cli::output::{self, Format, List, clean, time};
 use crate::cli::status::{failed, open};
 use crate::domain::money;
-use crate::guard::tell::{Shown, advice, attempts};
+use crate::guard::tell::{Shown, advice, attempts, guards};
 use crate::store::transfers::TransferRow;
 use crate::store::view::{Filter, Page};
 
@@ -69,13 +69,12 @@ pub(super) fn one(settings: &Settings, order: &str, json: bool) -> Result<(), Fa
         return output::object(&json!({
             "order": shown, "attempts": attempts, "history": history, "events": detail.events, "legs": detail.legs,
             "advice": advice(&detail.row),
+            "guards": guards(&detail).map(|(name, what)| json!({ "guard": name, "what": what })),
         }));
     }
     let mut text = vec![
         format!("{}  {}  {}", shown.order, shown.state, money::show(&shown.currency, shown.amount)),
         format!("  to        {}", shown.destination),
-        format!("  key       {} (v{})", shown.idempotency_key, shown.version),
-        format!("  job       {}", shown.job),
         format!(
             "  we know   {}{}",
             shown.what_we_know,
@@ -85,6 +84,8 @@ pub(super) fn one(settings: &Settings, order: &str, json: bool) -> Result<(), Fa
     text.extend(shown.source_transaction.iter().map(|s| format!("  source    {s}")));
     text.extend(shown.next_ms.map(|ms| format!("  next try  {}", time(ms))));
     text.extend(advice(&detail.row).map(|a| format!("  to do     {a}")));
+    text.push("guards".to_owned());
+    text.extend((1..).zip(guards(&detail)).map(|(n, (name, what))| format!("  {n} {name:<16} {what}")));
     text.push(format!("attempts  {}", attempts.len()));
     for a in &attempts {
         let status = a.status.map_or_else(|| "–".to_owned(), |s| s.to_string());

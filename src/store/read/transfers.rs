@@ -47,6 +47,13 @@ impl Reader {
         Ok(rows)
     }
 
+    /// An order by its row key.
+    pub fn transfer_by_key(&self, key: i64) -> Result<Option<TransferRow>, StoreError> {
+        let mut query = Query::new(SELECT);
+        query.with("key = ?", [key.into()]).with("livemode = ?", [self.live.into()]);
+        Ok(query.rows(&self.conn, "key", 1, read)?.pop())
+    }
+
     /// An order by its name, with its history, the events about its transfer and the legs they posted.
     pub fn transfer_detail(&self, order_ref: &str) -> Result<Option<TransferDetail>, StoreError> {
         let mut query = Query::new(SELECT);

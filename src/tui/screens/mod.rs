@@ -9,4 +9,5 @@ pub mod lab;
 pub mod payout;
 pub mod payouts;
 pub mod split;
+pub mod transfer;
 pub mod transfers;

@@ -6,6 +6,7 @@ mod meeting;
 mod model;
 
 mod race;
+mod screen;
 mod second_client;
 mod stripe;
 mod way;
