@@ -57,7 +57,9 @@ impl Around for Surroundings<'_> {
         side.ask(command);
         Ok(match command {
             Command::Backfill => "fetching what was missed",
-            Command::Reconcile { .. } => "comparing with Stripe's record",
+            Command::Reconcile { repair: false } => "comparing with Stripe's record",
+            Command::Reconcile { repair: true } => "comparing, and mending what can be",
+            Command::OpenBalances => "asking Stripe for the balances",
             Command::ToggleListen => "stripe listen: asked",
         })
     }

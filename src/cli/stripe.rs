@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::failure::Failure;
-use super::options::{Settings, duration};
+use super::options::{Settings, duration, user};
 use super::status::failed;
 use crate::daemon::alert_webhook::AlertWebhook;
 use crate::daemon::confirm::Mode;
@@ -83,6 +83,8 @@ impl StripeArgs {
             reconcile_every: self.reconcile_every,
             grace_days: self.overdue_after,
             silent_after: i64::try_from(self.silent_after.as_secs()).unwrap_or(i64::MAX),
+            profile: settings.profile,
+            who: user(),
             alert_webhook,
             cli,
             listen_at_start: self.listen,

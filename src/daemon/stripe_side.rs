@@ -1,6 +1,7 @@
 //! The Stripe side beside a running daemon: one thread with its own runtime, so that neither the receiver nor the writer
 //! ever waits for the API. Its state is shared for the header; keys and timers tell it what to do.
 
+mod child;
 mod work;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use super::confirm::{self, Confirmed};
 use super::delivery::{Changes, Queue};
 use super::secrets::Secrets;
 use super::side_error::SideError;
+use crate::domain::retry::Profile;
 use crate::store::side::Side;
 use crate::stripe::budget::Usage;
 use crate::stripe::cli::Cli;
@@ -40,6 +42,10 @@ pub struct Options {
     pub grace_days: i64,
     /// Seconds without deliveries, while Stripe has newer events, before the receiver counts as silent.
     pub silent_after: i64,
+    /// R5's gaps, for opening balances.
+    pub profile: Profile,
+    /// Who acts, for the audit.
+    pub who: String,
     /// Where alerts go.
     pub alert_webhook: Option<AlertWebhook>,
     /// The Stripe CLI, when it is to run from the start or on demand.
@@ -81,6 +87,10 @@ pub struct Status {
     pub backfill: Progress,
     /// Reconcile.
     pub reconcile: Progress,
+    /// Opening balances.
+    pub openings: Progress,
+    /// Accounts and currencies that lack money and were never opened (R8).
+    pub unopened: i64,
     /// Fetches on receipt.
     pub confirmed: Confirmed,
     /// Open findings.
@@ -105,6 +115,8 @@ pub enum Command {
         /// Whether differences are mended through the ordinary rules.
         repair: bool,
     },
+    /// Key O: opening balances from Stripe's own, wherever there is none yet (R8).
+    OpenBalances,
     /// Key L: start or stop the CLI child.
     ToggleListen,
 }

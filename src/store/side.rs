@@ -240,6 +240,14 @@ impl Side {
         Ok(balances)
     }
 
+    /// How many balances lack money for an event that was tried at least twice, and were never opened (R8).
+    pub fn unopened(&self) -> Result<i64, StoreError> {
+        let sql = "SELECT count(*) FROM balances b WHERE livemode = ?1 AND opened = 0 AND competing > 0
+                   AND EXISTS (SELECT 1 FROM events e WHERE e.livemode = b.livemode AND e.needs_account = b.account
+                     AND e.needs_currency = b.currency AND e.state IN (1, 2) AND e.attempts >= 2)";
+        Ok(self.conn().prepare_cached(sql)?.query_row(params![self.live], |row| row.get(0))?)
+    }
+
     /// [`findings::record`].
     pub fn record(
         &self,

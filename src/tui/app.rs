@@ -15,7 +15,7 @@ use super::screen::{Cx, Look, Screen};
 use super::screens::{balances, events, first_run, inbox, lab, payouts, transfers};
 use super::text::{Zone, clock};
 use super::theme::Theme;
-use crate::daemon::stripe_side::{Command, Progress, Status};
+use crate::daemon::stripe_side::{Command, Status};
 use crate::store::error::StoreError;
 use crate::store::view::Summary;
 
@@ -129,25 +129,14 @@ impl App {
 
     /// Says what the Stripe side came to.
     pub fn stripe_news(&mut self, before: Option<Status>, after: Option<Status>) {
-        let (before, Some(after)) = (before.unwrap_or_default(), after) else { return };
-        if after.trouble.is_some() && after.trouble != before.trouble {
-            self.notices.say(Tone::Error, after.trouble.clone().unwrap_or_default());
+        if let Some(after) = after {
+            super::news::tell(&mut self.notices, &before.unwrap_or_default(), &after);
         }
-        for (name, was, is) in
-            [("backfill", &before.backfill, &after.backfill), ("reconcile", &before.reconcile, &after.reconcile)]
-        {
-            match is {
-                Progress::Done(_, text) if is != was => self.notices.say(Tone::Done, format!("{name}: {text}")),
-                Progress::Failed(_, why) if is != was => self.notices.say(Tone::Error, format!("{name}: {why}")),
-                _ => {}
-            }
-        }
-        let state = |status: &Status| status.listen.as_ref().map(|l| l.state.to_string());
-        if state(&before) != state(&after)
-            && let Some(text) = state(&after)
-        {
-            self.notices.say(Tone::Warn, format!("stripe listen: {text}"));
-        }
+    }
+
+    /// Open alerts that nobody has acknowledged.
+    pub fn alerts(&self) -> i64 {
+        self.summary.alerts
     }
 
     /// Whether time alone changes the picture, and when next. Unix milliseconds.
@@ -270,6 +259,8 @@ impl App {
             Action::Listen => return Effect::Stripe(Command::ToggleListen),
             Action::Backfill => return Effect::Stripe(Command::Backfill),
             Action::Reconcile => return Effect::Stripe(Command::Reconcile { repair: false }),
+            Action::Repair => return Effect::Stripe(Command::Reconcile { repair: true }),
+            Action::OpenFromStripe => return Effect::Stripe(Command::OpenBalances),
             Action::Tab(tab) => self.go(tab, now_ms),
             Action::NextTab => self.go((self.tab + 1) % TABS.len(), now_ms),
             Action::PreviousTab => self.go((self.tab + TABS.len() - 1) % TABS.len(), now_ms),

@@ -6,6 +6,7 @@ pub mod data;
 pub mod filter;
 pub mod frame;
 pub mod lanes;
+pub mod news;
 pub mod notices;
 pub mod overlay;
 pub mod paint;

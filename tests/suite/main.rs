@@ -19,4 +19,4 @@ mod stripe_reconcile;
 mod stripe_side;
 mod support;
 mod trigger;
-mod tui_alerts;
+mod tui_stripe;

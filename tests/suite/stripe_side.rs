@@ -11,6 +11,7 @@ use payout_ledger::daemon::alert_webhook::AlertWebhook;
 use payout_ledger::daemon::confirm;
 use payout_ledger::daemon::start::Daemon;
 use payout_ledger::daemon::stripe_side::{Command, Options, Progress, Status, StripeSide};
+use payout_ledger::domain::retry::Profile;
 use payout_ledger::store::schema;
 use payout_ledger::stripe::cli::Cli;
 use payout_ledger::stripe::client::Client;
@@ -39,6 +40,7 @@ impl Running {
         let database = dir.path().join("ledger.db");
         let mut options = crate::support::daemon::options(dir.path());
         options.allow_unsigned = true;
+        options.pipeline.profile = Profile::Dev { base_ms: 50 };
         let daemon = tokio::task::block_in_place(|| Daemon::start(options)).unwrap();
         let mut options = Options {
             database,
@@ -49,6 +51,8 @@ impl Running {
             reconcile_every: None,
             grace_days: 2,
             silent_after: 600,
+            profile: Profile::default(),
+            who: "ann".to_owned(),
             alert_webhook: None,
             cli: None,
             listen_at_start: false,
@@ -146,6 +150,22 @@ async fn it_fills_at_start_compares_on_demand_and_posts_alerts() {
     let kinds: Vec<&str> = bodies.iter().map(|b| b["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["failed", "negative"], "in order, after a failed try");
     assert_eq!(bodies[1]["text"], "the balance at Stripe is -7.00 USD");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_from_before_the_first_event_is_opened_from_stripes_balance() {
+    let stripe = stripe_with_events(2);
+    stripe.object("", "/v1/balance", r#"{"available":[{"amount":9000,"currency":"usd"}]}"#);
+    let running = Running::start(Some(stripe.client().await), |_| ());
+    // One payout of 5.00 is pending and lacks funds; the failed one came back and asks for nothing.
+    running.until(|s| s.unopened == 1).await;
+    running.side.ask(Command::OpenBalances);
+    let status = running.until(|s| matches!(s.openings, Progress::Done(..))).await;
+    assert!(matches!(&status.openings, Progress::Done(_, text) if text == "1 opened"), "{status:?}");
+    running.until(|s| s.unopened == 0).await;
+    assert_eq!(count(&running.database(), "SELECT funds + claims FROM balances"), 9_000);
+    assert_eq!(count(&running.database(), "SELECT count(*) FROM payouts WHERE posted = 0"), 0);
+    assert_eq!(count(&running.database(), "SELECT count(*) FROM audit WHERE who = 'ann'"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

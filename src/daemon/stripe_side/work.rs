@@ -5,23 +5,24 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
-use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Command, Options, Progress, Status};
+use super::{Command, Options, Progress, Status, child};
 use crate::daemon::backfill::backfill;
 use crate::daemon::confirm;
 use crate::daemon::delivery::{Changes, Queue};
-use crate::daemon::reconcile::{Window, reconcile};
+use crate::daemon::reconcile::{Window, openings, reconcile};
 use crate::daemon::side_error::SideError;
 use crate::daemon::{now_ms, this_month};
 use crate::domain::alert::{self, Alert, AlertKind};
 use crate::domain::owner::Owner;
+use crate::store::act::Actor;
 use crate::store::side::Side;
+use crate::store::writer::Writer;
 use crate::stripe::client::Client;
-use crate::stripe::listen::{ListenStatus, Listener};
+use crate::stripe::listen::Listener;
 
 /// Pauses after failures: from the first to the last, doubling.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
@@ -35,16 +36,17 @@ const WINDOW: i64 = 30 * 86_400;
 
 /// What the loops share.
 pub(super) struct Work {
-    options: Options,
+    pub options: Options,
     side: Side,
     queue: Queue,
     changes: Changes,
     tell: watch::Sender<Status>,
-    backfill_due: Notify,
+    pub backfill_due: Notify,
     reconcile_due: Notify,
     repair: RefCell<bool>,
+    openings_due: Notify,
     alerts_due: Notify,
-    listener: RefCell<Option<Listener>>,
+    pub listener: RefCell<Option<Listener>>,
 }
 
 impl Work {
@@ -58,13 +60,14 @@ impl Work {
             backfill_due: Notify::new(),
             reconcile_due: Notify::new(),
             repair: RefCell::new(false),
+            openings_due: Notify::new(),
             alerts_due: Notify::new(),
             listener: RefCell::new(None),
         }
     }
 
     /// Changes the status; the screen is told only when it differs.
-    fn set(&self, change: impl FnOnce(&mut Status)) {
+    pub fn set(&self, change: impl FnOnce(&mut Status)) {
         let usage = self.options.client.as_ref().map(Client::usage);
         let changed = self.tell.send_if_modified(|status| {
             let before = status.clone();
@@ -83,6 +86,7 @@ pub(super) async fn run(work: Rc<Work>, mut asked: mpsc::UnboundedReceiver<Comma
     if work.options.client.is_some() {
         spawn_local(backfills(work.clone()));
         spawn_local(reconciles(work.clone()));
+        spawn_local(opens(work.clone()));
         spawn_local(confirms(work.clone()));
         spawn_local(silence(work.clone()));
     }
@@ -92,15 +96,16 @@ pub(super) async fn run(work: Rc<Work>, mut asked: mpsc::UnboundedReceiver<Comma
         work.backfill_due.notify_one();
     }
     if work.options.listen_at_start {
-        toggle_listen(&work);
+        child::toggle(&work);
     }
     while let Some(command) = asked.recv().await {
         match command {
-            Command::ToggleListen => toggle_listen(&work),
+            Command::ToggleListen => child::toggle(&work),
             _ if work.options.client.is_none() => work.set(|s| {
                 s.trouble.get_or_insert_with(|| "no API key: set STRIPE_API_KEY or --api-key-file".to_owned());
             }),
             Command::Backfill => work.backfill_due.notify_one(),
+            Command::OpenBalances => work.openings_due.notify_one(),
             Command::Reconcile { repair } => {
                 *work.repair.borrow_mut() |= repair;
                 work.reconcile_due.notify_one();
@@ -209,6 +214,34 @@ async fn reconcile_all(work: &Work, client: &Client, repair: bool) -> Result<Str
     Ok(format!("{objects} objects compared, {found} differences{mended}{skipped}"))
 }
 
+async fn opens(work: Rc<Work>) {
+    let Some(client) = &work.options.client else { return };
+    loop {
+        work.openings_due.notified().await;
+        persist(&work, |s| &mut s.openings, || open_all(&work, client)).await;
+        work.changes.publish();
+    }
+}
+
+/// R8. Every account is asked before any is opened.
+async fn open_all(work: &Work, client: &Client) -> Result<String, SideError> {
+    let mut found = Vec::new();
+    let skipped = each_owner(work, async |owner| {
+        found.extend(openings(client, &work.side, owner).await?);
+        Ok(())
+    });
+    let skipped = skipped.await?;
+    let conn = crate::store::schema::open(&work.options.database)?;
+    let mut writer = Writer::new(conn, work.options.live, work.options.profile)?;
+    let actor = Actor { who: &work.options.who, reason: "from Stripe's balance", now_ms: now_ms() };
+    let mut opened = 0;
+    for (account, amount) in &found {
+        // Opened by somebody else meanwhile: then it is open, which is what was asked for.
+        opened += usize::from(writer.open_balance(account, *amount, &actor)?.is_ok());
+    }
+    Ok(format!("{opened} opened{skipped}"))
+}
+
 async fn confirms(work: Rc<Work>) {
     let Some(client) = &work.options.client else { return };
     let mut intake = work.queue.clone();
@@ -272,7 +305,10 @@ async fn alerts(work: Rc<Work>) {
             full_scan = Instant::now() + SCAN_EVERY;
         }
         match work.side.scan_alerts(now_ms(), full.then_some(work.options.grace_days)) {
-            Ok(_) => work.set(|s| s.alerts = work.side.unseen_alerts().unwrap_or(s.alerts)),
+            Ok(_) => work.set(|s| {
+                s.alerts = work.side.unseen_alerts().unwrap_or(s.alerts);
+                s.unopened = work.side.unopened().unwrap_or(s.unopened);
+            }),
             Err(error) => tracing::warn!(%error, "alerts were not looked at"),
         }
         posting.notify_one();
@@ -311,49 +347,6 @@ async fn posts(work: Rc<Work>, due: Rc<Notify>) {
         due.notified().await;
         if let Err(error) = webhook.post_all(&work.side, |why| work.set(|s| s.webhook = why)).await {
             tracing::warn!(%error, "alerts were not posted");
-        }
-    }
-}
-
-/// Starts the CLI child, or ends it.
-fn toggle_listen(work: &Rc<Work>) {
-    if let Some(listener) = work.listener.borrow_mut().take() {
-        spawn_local(listener.stop());
-        return work.set(|s| s.listen = None);
-    }
-    let Some(cli) = work.options.cli.clone() else {
-        let missing = crate::stripe::cli::CliProblem::NotInstalled;
-        return work.set(|s| s.trouble = Some(missing.to_string()));
-    };
-    let (secrets, last) = (work.options.secrets.clone(), std::sync::Mutex::new(String::new()));
-    let on_secret = move |secret: SecretString| {
-        let Ok(mut last) = last.lock() else { return };
-        if *last != secret.expose_secret() {
-            *last = secret.expose_secret().to_owned();
-            if let Err(why) = secrets.add(&secret) {
-                tracing::error!(why, "the secret of stripe listen");
-            }
-        }
-    };
-    let listener = Listener::start(cli, work.options.endpoint.clone(), on_secret);
-    spawn_local(follow(work.clone(), listener.watch()));
-    *work.listener.borrow_mut() = Some(listener);
-}
-
-/// Passes the child's state on, and backfills after every gap.
-async fn follow(work: Rc<Work>, mut watch: watch::Receiver<ListenStatus>) {
-    let (mut gaps, mut lost) = (0, 0);
-    loop {
-        let status = watch.borrow_and_update().clone();
-        if (status.gaps, status.lost) != (gaps, lost) {
-            (gaps, lost) = (status.gaps, status.lost);
-            work.backfill_due.notify_one();
-        }
-        if work.listener.borrow().is_some() {
-            work.set(|s| s.listen = Some(status));
-        }
-        if watch.changed().await.is_err() {
-            return;
         }
     }
 }

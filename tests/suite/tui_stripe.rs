@@ -1,10 +1,14 @@
-//! The list of alerts over the screen: shown, moved through, acknowledged; what the header says of it.
+//! The Stripe side on the screen: the list of alerts, the header's words for each state, what is said when it changes.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use payout_ledger::daemon::stripe_side::{Progress, Status};
 use payout_ledger::domain::retry::Profile;
 use payout_ledger::store::read::Reader;
+use payout_ledger::stripe::cli::CliProblem;
+use payout_ledger::stripe::listen::{ListenState, ListenStatus};
 use payout_ledger::tui::app::App;
 use payout_ledger::tui::data::{Data, Link};
+use payout_ledger::tui::notices::Tone;
 use payout_ledger::tui::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -81,6 +85,66 @@ fn listed_with_their_whole_text_and_acknowledged() {
     let shown = picture(&mut app, 120, 30);
     assert!(!shown.contains("alerts: A"), "{shown}");
     assert_eq!(bench.rows("SELECT who FROM audit WHERE action = 'acknowledge'"), ["ann", "ann"]);
+}
+
+fn listening(state: ListenState) -> Option<Status> {
+    let listen = ListenStatus { state, version: None, forwarded: 0, lost: 0, gaps: 0 };
+    Some(Status { key: Some("rk_test_…"), listen: Some(listen), ..Status::default() })
+}
+
+#[test]
+fn the_header_has_a_word_for_each_state_of_the_child() {
+    let bench = Bench::new();
+    let mut app = app(&bench, false);
+    for (state, header, said) in [
+        (ListenState::Starting, "◦ stripe listen", "starting"),
+        (ListenState::Ready, "● stripe listen", "ready"),
+        (ListenState::Reconnecting("gone".into()), "! stripe listen reconnects", "reconnecting: gone"),
+        (ListenState::Unusable(CliProblem::NotInstalled), "✗ stripe listen: L", "npm install -g @stripe/cli"),
+        (ListenState::Unusable(CliProblem::NotLoggedIn(String::new())), "✗ stripe listen: L", "run stripe login"),
+        (ListenState::Unusable(CliProblem::TooOld("1.0".into())), "✗ stripe listen: L", "1.0 is too old"),
+        (ListenState::Stopped, "– stripe listen", "stopped"),
+    ] {
+        let before = std::mem::replace(&mut app.data.link.stripe, listening(state.clone()));
+        app.stripe_news(before, listening(state));
+        for width in [120, 100] {
+            let shown = picture(&mut app, width, 24);
+            assert!(shown.contains(header), "{header}\n{shown}");
+        }
+        assert!(said_now(&mut app).contains(said), "{said}\n{}", said_now(&mut app));
+    }
+}
+
+#[test]
+fn what_the_api_came_to_is_said_once() {
+    let bench = Bench::new();
+    let mut app = app(&bench, false);
+    let with = |change: fn(&mut Status)| {
+        let mut status = Status { key: Some("rk_test_…"), ..Status::default() };
+        change(&mut status);
+        status
+    };
+    for (status, said) in [
+        (with(|s| s.backfill = Progress::Done(1, "7 missed events".into())), "✓ backfill: 7 missed events"),
+        (with(|s| s.reconcile = Progress::Failed(1, "Stripe failed".into())), "✗ reconcile: Stripe failed"),
+        (with(|s| s.trouble = Some("the API key is a live key".into())), "✗ the API key is a live key"),
+        (with(|s| s.unopened = 1), "! a payout lacks money from before the first event: O opens"),
+        (with(|s| s.openings = Progress::Done(1, "2 opened".into())), "✓ opening balances: 2 opened"),
+    ] {
+        app.stripe_news(None, Some(status.clone()));
+        assert!(said_now(&mut app).contains(said), "{said}\n{}", said_now(&mut app));
+        app.say(Tone::Done, "something else");
+        app.stripe_news(Some(status.clone()), Some(status));
+        assert!(said_now(&mut app).contains("something else"));
+    }
+}
+
+/// The toast line, drawn now: notices carry the real clock.
+fn said_now(app: &mut App) -> String {
+    let area = Rect::new(0, 0, 120, 24);
+    let mut buffer = Buffer::empty(area);
+    app.draw(area, &mut buffer, payout_ledger::daemon::now_ms());
+    (0..120).map(|x| buffer[(x, 22)].symbol()).collect()
 }
 
 #[test]
