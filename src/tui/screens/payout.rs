@@ -85,8 +85,8 @@ fn timeline_row(area: Rect, buf: &mut Buffer, look: Look<'_>, y: u16, i: usize, 
     let (glyph, style) = theme.state(&row.state);
     let mut spans = vec![
         Span::styled(format!("{:>3} ", i + 1), theme.faint),
-        Span::styled(fit(&second(row.first_ms, look), 8), theme.muted),
-        Span::styled(fit(&short_kind(row), 9), theme.text),
+        Span::styled(fit(&second(row.first_ms, look), 7), theme.muted),
+        Span::styled(fit(&short_kind(row), 10), theme.text),
         Span::styled(fit(&lanes::order(stop), 5), if stop.late > 0 { theme.warn } else { theme.muted }),
     ];
     spans.extend(strip_spans(lanes::strip(row, stop, 2, theme)));
