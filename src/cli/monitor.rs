@@ -28,6 +28,9 @@ pub struct MonitorArgs {
     /// The colours [default: terminal]
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(NAMES))]
     theme: Option<String>,
+    /// Show new alerts as desktop notices too, in terminals that know OSC 9
+    #[arg(long)]
+    notify: bool,
     #[command(flatten)]
     stripe: StripeArgs,
     #[command(flatten)]
@@ -38,6 +41,7 @@ pub struct MonitorArgs {
 struct Surroundings<'a> {
     daemon: Option<&'a Daemon>,
     side: Option<&'a StripeSide>,
+    notify: bool,
 }
 
 impl Around for Surroundings<'_> {
@@ -47,6 +51,10 @@ impl Around for Surroundings<'_> {
 
     fn stripe(&self) -> Option<Status> {
         self.side.map(StripeSide::status)
+    }
+
+    fn notifies(&self) -> bool {
+        self.notify
     }
 
     fn order(&self, command: Command) -> Result<&'static str, String> {
@@ -72,7 +80,7 @@ pub fn run(args: &MonitorArgs, common: &Common) -> Result<(), Failure> {
     if args.attach {
         existing(&settings.database)?;
         let data = data(&settings, Link::default(), args.read_only)?;
-        return show(App::new(data, theme), None, &Surroundings { daemon: None, side: None });
+        return show(App::new(data, theme), None, &Surroundings { daemon: None, side: None, notify: args.notify });
     }
     let mut daemon = serve::start(&settings, common.allow_unsigned)?;
     let mut side = args.stripe.start(&settings, &daemon)?;
@@ -82,7 +90,7 @@ pub fn run(args: &MonitorArgs, common: &Common) -> Result<(), Failure> {
     let shown = show(
         app,
         Some(daemon.pipeline.changes.subscribe()),
-        &Surroundings { daemon: Some(&daemon), side: Some(&side) },
+        &Surroundings { daemon: Some(&daemon), side: Some(&side), notify: args.notify },
     );
     drop(transfers);
     side.stop();
@@ -99,7 +107,7 @@ pub fn demo(settings: &Settings, play: impl FnOnce(String) + Send + 'static) -> 
     let player = std::thread::Builder::new().name("demo".to_owned()).spawn(move || play(endpoint));
     player.map_err(|e| Failure::Environment(format!("cannot start a thread: {e}")))?;
     let changes = daemon.pipeline.changes.subscribe();
-    let shown = show(app, Some(changes), &Surroundings { daemon: Some(&daemon), side: None });
+    let shown = show(app, Some(changes), &Surroundings { daemon: Some(&daemon), side: None, notify: false });
     daemon.stop();
     shown
 }

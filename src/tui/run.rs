@@ -23,6 +23,10 @@ pub trait Around {
     fn is_broken(&self) -> bool;
     /// How the Stripe side does; none when there is none.
     fn stripe(&self) -> Option<Status>;
+    /// Whether new alerts are also shown as desktop notices.
+    fn notifies(&self) -> bool {
+        false
+    }
     /// Tells the Stripe side; says what happens now.
     fn order(&self, command: Command) -> Result<&'static str, String>;
 }
@@ -42,7 +46,12 @@ pub async fn run(app: &mut App, changes: Option<watch::Receiver<u64>>, around: &
     loop {
         if (dirty || stale) && drawn.elapsed() >= FRAME {
             if std::mem::take(&mut stale) {
+                let before = app.alerts();
                 app.refresh(now());
+                if around.notifies() && app.alerts() > before {
+                    let newest = app.data.reader.alerts(1).unwrap_or_default();
+                    newest.iter().for_each(|row| screen.notify(&row.alert.text));
+                }
             }
             drawn = Instant::now();
             dirty = false;

@@ -6,11 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::execute;
+use crossterm::style::Print;
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+
+use super::text::clean;
 
 /// Whether the terminal is ours now, so that it is given back exactly once.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -52,6 +55,11 @@ impl Screen {
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
         take()?;
         self.repaint()
+    }
+
+    /// A desktop notice, by terminals that know OSC 9; others ignore it.
+    pub fn notify(&self, text: &str) {
+        let _ = execute!(stdout(), Print(format!("\x1b]9;{}\x07", clean(text))));
     }
 
     /// Sets the window's title.
