@@ -2,6 +2,7 @@
 
 mod replay;
 mod tables;
+mod transfers;
 
 use std::path::Path;
 
@@ -37,6 +38,7 @@ impl Audit {
             ..Self::default()
         };
         tables::check(&conn, &mut audit)?;
+        transfers::check(&conn, &mut audit)?;
         replay::check(&conn, live, &mut audit)?;
         Ok(audit)
     }

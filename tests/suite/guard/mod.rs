@@ -5,6 +5,7 @@ mod crash;
 mod meeting;
 mod model;
 
+mod pty;
 mod race;
 mod screen;
 mod second_client;
@@ -22,6 +23,7 @@ use payout_ledger::guard::worker::{Point, Settings, Step, Surroundings, Worker};
 use payout_ledger::lab::rng::Rng;
 use payout_ledger::store::act::Actor;
 use payout_ledger::store::transfers::Transfers;
+use payout_ledger::store::verify::Audit;
 use payout_ledger::stripe::client::Client;
 
 use self::stripe::Stripe;
@@ -82,9 +84,19 @@ impl Surroundings for Near {
     }
 }
 
+/// Every test ends with an audit of the tables.
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let audit = Audit::of(&self.path, false).unwrap();
+            assert_eq!(audit.broken, Vec::<String>::new());
+        }
+    }
+}
+
 impl Bench {
     fn new(seed: u64) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::support::memory_dir();
         let path = dir.path().join("ledger.db");
         Self { _dir: dir, path, stripe: Stripe::start(seed) }
     }

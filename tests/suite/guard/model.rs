@@ -290,7 +290,7 @@ proptest! {
 
     #[test]
     fn the_database_does_what_the_rules_say(ops in prop::collection::vec(op(), 1..120)) {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::support::memory_dir();
         run(&ops, Some(Transfers::open(&dir.path().join("m.db"), false).unwrap()));
     }
 }
