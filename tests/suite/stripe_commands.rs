@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::real_cli::stripe_cli;
-use crate::real_cli::stripe_cli;
 use crate::support::processes_with_argument;
 use crate::support::small_stripe::{Fault, SmallStripe};
 

@@ -18,7 +18,6 @@ use payout_ledger::stripe::client::Client;
 use payout_ledger::stripe::listen::ListenState;
 
 use crate::real_cli::stripe_cli;
-use crate::real_cli::stripe_cli;
 use crate::support::processes_with_argument;
 use crate::support::small_stripe::{Fault, SmallStripe};
 
