@@ -69,6 +69,17 @@ pub fn read(name: &str, text: &str) -> Result<Case, String> {
     Ok(case(name, deliveries, left_out, stripe_events))
 }
 
+/// What really arrived, as the database keeps it: each delivery's unix milliseconds and body. None where no rule reads any.
+pub fn arrivals(name: &str, mut arrived: Vec<(i64, Vec<u8>)>) -> Option<Case> {
+    arrived.sort_by_key(|(ms, _)| *ms);
+    let read = |body: &[u8]| Event::from_stripe(event::parse(body).ok()?);
+    let total = arrived.len();
+    let deliveries: Vec<_> =
+        arrived.into_iter().filter_map(|(ms, body)| Some((Some(ms), Arc::new(read(&body)?)))).collect();
+    let left_out = total - deliveries.len();
+    (!deliveries.is_empty()).then(|| case(name, deliveries, left_out, true))
+}
+
 fn case(name: &str, arrived: Vec<(Option<i64>, Arc<Event>)>, left_out: usize, stripe_events: bool) -> Case {
     let mut at = i64::MIN;
     let deliveries: Vec<Delivery> = arrived

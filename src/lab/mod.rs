@@ -11,3 +11,4 @@ pub mod prove;
 pub mod report;
 pub mod rng;
 pub mod scenario;
+pub mod stage;

@@ -174,6 +174,28 @@ fn overlays_and_the_first_run() {
 }
 
 #[test]
+fn the_lab() {
+    let mut stage = Stage::new(&morning(), "mono");
+    stage.press("6");
+    pictures!("lab", stage);
+    stage.press("hh");
+    assert!(stage.picture(120, 35).contains("step 3 of 5") && stage.picture(120, 35).contains("not delivered yet"));
+    let before = stage.picture(120, 35);
+    stage.press("K");
+    assert_ne!(stage.picture(120, 35), before, "a delivery moves up");
+    stage.press("\n");
+    assert!(stage.picture(120, 35).contains("× WRONG"));
+    stage.press("t");
+    assert!(stage.picture(120, 35).contains("snapshot legs are off"));
+    stage.press("ttttP");
+    assert!(stage.picture(120, 35).contains("ours: 0 differ, 0 waiting"));
+    for _ in 0..6 {
+        stage.press("s");
+    }
+    pictures!("lab_own", stage);
+}
+
+#[test]
 fn a_person_dismisses_undoes_opens_and_retries() {
     let mut stage = Stage::new(&morning(), "mono");
     let inbox = |stage: &Stage| stage.app.data.reader.summary().unwrap().inbox;
@@ -235,7 +257,7 @@ fn another_process_acts_and_the_screen_sees_it() {
 fn nothing_harmful_reaches_the_terminal_and_no_size_breaks_it() {
     let mut stage = Stage::new(&morning(), "terminal");
     let mut rng = Rng::new(5);
-    let keys = "1234jjkkG\n\u{1b}g vxJ\u{1b}?\u{1b}:\u{1b}/x\n\u{1b}fsS3x\u{1b}N\u{1b}!\u{1b}zzpp";
+    let keys = "6xhhhJK[]sstt\n1234jjkkG\n\u{1b}g vxJ\u{1b}?\u{1b}:\u{1b}/x\n\u{1b}fsS3x\u{1b}N\u{1b}!\u{1b}zzpp";
     for key in keys.chars() {
         stage.press(&key.to_string());
         for _ in 0..12 {

@@ -17,7 +17,7 @@ impl Strategy for CreatedCompare {
     }
 
     fn rule(&self) -> &'static str {
-        if self.apply_ties { "the newest created wins, ties too" } else { "the newest created wins, ties do not" }
+        if self.apply_ties { "newest created wins, ties win" } else { "newest created wins, ties skip" }
     }
 
     fn run(&self, deliveries: &[Delivery], _: &Sender) -> Run {

@@ -17,7 +17,7 @@ impl Strategy for FetchOnReceipt {
     }
 
     fn rule(&self) -> &'static str {
-        if self.workers == 1 { "read the object at every event" } else { "the same, two workers, no lock" }
+        if self.workers == 1 { "read the object at every event" } else { "read it, two workers, no lock" }
     }
 
     fn run(&self, deliveries: &[Delivery], sender: &Sender) -> Run {

@@ -28,7 +28,7 @@ impl Strategy for FifoQueue {
     }
 
     fn rule(&self) -> &'static str {
-        if self.compare_versions { "an ordered queue, a higher version wins" } else { "an ordered queue per object" }
+        if self.compare_versions { "ordered queue, version compare" } else { "ordered queue per object" }
     }
 
     fn run(&self, deliveries: &[Delivery], _: &Sender) -> Run {

@@ -22,7 +22,7 @@ impl Strategy for StateMachine {
     }
 
     fn rule(&self) -> &'static str {
-        "only forwards, every id once (ours)"
+        "only forwards (ours)"
     }
 
     fn run(&self, deliveries: &[Delivery], _: &Sender) -> Run {
