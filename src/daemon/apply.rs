@@ -63,6 +63,7 @@ impl Apply {
     }
 
     fn commit(&mut self, group: Vec<Delivery>) {
+        super::rehearse_panic("writer");
         let (arrivals, replies): (Vec<Arrival>, Vec<_>) = group.into_iter().map(|d| (d.arrival, d.reply)).unzip();
         match self.writer.ingest(&arrivals) {
             Ok(answers) => {

@@ -18,6 +18,13 @@ pub mod stripe_side;
 
 pub use apply::Health;
 
+/// A panic on purpose, in builds for tests only: `PAYOUT_LEDGER_PANIC` names the place where one happens.
+pub fn rehearse_panic(place: &str) {
+    #[cfg(debug_assertions)]
+    assert!(std::env::var("PAYOUT_LEDGER_PANIC").as_deref() != Ok(place), "a panic on purpose in the {place}");
+    let _ = place;
+}
+
 /// Our clock, unix milliseconds.
 pub fn now_ms() -> i64 {
     chrono::Utc::now().timestamp_millis()

@@ -156,6 +156,7 @@ impl App {
 
     /// Handles an input.
     pub fn input(&mut self, event: &Event, now_ms: i64) -> Effect {
+        crate::daemon::rehearse_panic("screen");
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(key, now_ms),
             Event::Paste(text) => {

@@ -6,6 +6,7 @@ mod crash;
 mod guard;
 mod layers;
 mod property;
+mod pty;
 mod real_cli;
 mod receiver;
 mod rules;
