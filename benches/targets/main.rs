@@ -6,10 +6,11 @@
 
 mod engine;
 mod events;
+mod http;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let benches: [(&str, fn()); 1] = [("engine", engine::run)];
+    let benches: [(&str, fn()); 2] = [("engine", engine::run), ("http", http::run)];
     for (name, run) in benches {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
             println!("# {name}");
