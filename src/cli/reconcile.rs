@@ -60,13 +60,13 @@ pub fn run(args: &ReconcileArgs, common: &Common) -> Result<(), Failure> {
     count_reads(&side, &client)?;
     skipped.end()?;
     if !common.json {
-        let repaired = if args.repair { format!(", {mended} mended") } else { String::new() };
-        output::line(&format!("{objects} payouts and transfers compared, {found} differences{repaired}"))?;
+        let repaired = if args.repair { format!(", mended: {mended}") } else { String::new() };
+        output::line(&format!("payouts and transfers compared: {objects}, differences: {found}{repaired}"))?;
     }
     match (found, args.repair) {
         (0, _) => Ok(()),
-        (n, false) => Err(Failure::Found(format!("{n} differences; reconcile --repair brings in what can be"))),
-        (n, true) => Err(Failure::Found(format!("{n} differences that no repair can mend"))),
+        (n, false) => Err(Failure::Found(format!("differences: {n}; reconcile --repair brings in what can be"))),
+        (n, true) => Err(Failure::Found(format!("differences that no repair can mend: {n}"))),
     }
 }
 

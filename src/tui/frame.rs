@@ -71,17 +71,22 @@ pub fn header(area: Rect, buf: &mut Buffer, look: Look<'_>, head: &Head<'_>) {
     let state = super::text::cut(&state, room);
     let room = room.saturating_sub(state.width() + 1);
     x = put(buf, area, x, 0, &state, style) + 1;
+    let words = stripe(head, look);
+    let width =
+        |short: bool| words.iter().map(|w| if short { w.short.width() } else { w.long.width() } + 2).sum::<usize>();
     if let Some(endpoint) = &head.data.link.endpoint {
         let short = endpoint.strip_prefix("http://127.0.0.1").unwrap_or(endpoint);
-        let text = if wide { endpoint.as_str() } else { short };
+        let text = if wide && endpoint.width() + 2 + width(true) <= room { endpoint.as_str() } else { short };
         if text.width() <= room {
             x = put(buf, area, x, 0, text, theme.muted) + 2;
         }
     }
     let space = |x: u16| usize::from(area.width.saturating_sub(x)).saturating_sub(tail.width() + 1);
-    for (text, style) in stripe(head, look) {
+    let long = width(false) <= space(x);
+    for word in &words {
+        let text = if long { &word.long } else { &word.short };
         if text.width() < space(x) {
-            x = put(buf, area, x, 0, &text, style) + 2;
+            x = put(buf, area, x, 0, text, word.style) + 2;
         }
     }
     let refused = if refused > 0 {
@@ -100,28 +105,38 @@ pub fn header(area: Rect, buf: &mut Buffer, look: Look<'_>, head: &Head<'_>) {
     }
 }
 
+/// One thing the header says, in two lengths.
+struct Word {
+    long: String,
+    short: String,
+    style: Style,
+}
+
 /// The Stripe side in a few words: the child, alerts, findings, what is wrong.
-fn stripe(head: &Head<'_>, look: Look<'_>) -> Vec<(String, Style)> {
+fn stripe(head: &Head<'_>, look: Look<'_>) -> Vec<Word> {
     let theme = look.theme;
     let mut words = Vec::new();
+    let mut say = |long: String, short: &str, style: Style| words.push(Word { long, short: short.to_owned(), style });
     if head.summary.alerts > 0 {
-        words.push((format!("! {} alerts: A", number(head.summary.alerts)), theme.err));
+        let n = number(head.summary.alerts);
+        say(format!("! alerts: {n} (A)"), &format!("!{n} A"), theme.err);
     }
     let Some(side) = &head.data.link.stripe else { return words };
     if let Some(listen) = &side.listen {
-        words.push(match &listen.state {
-            ListenState::Ready => ("● stripe listen".to_owned(), theme.ok),
-            ListenState::Starting => ("◦ stripe listen".to_owned(), theme.info),
-            ListenState::Stopped => ("– stripe listen".to_owned(), theme.muted),
-            ListenState::Reconnecting(_) => ("! stripe listen reconnects".to_owned(), theme.warn),
-            ListenState::Unusable(_) => ("✗ stripe listen: L".to_owned(), theme.err),
-        });
+        let (long, short, style) = match &listen.state {
+            ListenState::Ready => ("● stripe listen", "● listen", theme.ok),
+            ListenState::Starting => ("◦ stripe listen", "◦ listen", theme.info),
+            ListenState::Stopped => ("– stripe listen", "– listen", theme.muted),
+            ListenState::Reconnecting(_) => ("! stripe listen reconnects", "! listen", theme.warn),
+            ListenState::Unusable(_) => ("✗ stripe listen: L", "✗ listen: L", theme.err),
+        };
+        say(long.to_owned(), short, style);
     }
     if side.findings > 0 {
-        words.push((format!("≠ {} findings", side.findings), theme.warn));
+        say(format!("≠ findings: {}", side.findings), &format!("≠{}", side.findings), theme.warn);
     }
     if side.trouble.is_some() {
-        words.push(("✗ API".to_owned(), theme.err));
+        say("✗ API".to_owned(), "✗ API", theme.err);
     }
     words
 }

@@ -77,10 +77,15 @@ async fn backfill_then_reconcile_then_repair() {
     assert_eq!(
         out(&compared),
         "missing here: po_2 of platform: Stripe has in_transit, 5.00 USD, we have nothing\n\
-         2 payouts and transfers compared, 1 differences\n"
+         payouts and transfers compared: 2, differences: 1\n"
     );
     let repaired = bench.run(&["reconcile", "--repair"]);
-    assert_eq!((repaired.status.code(), out(&repaired).contains("1 mended")), (Some(0), true), "{}", errors(&repaired));
+    assert_eq!(
+        (repaired.status.code(), out(&repaired).contains("mended: 1")),
+        (Some(0), true),
+        "{}",
+        errors(&repaired)
+    );
     let status: Value = serde_json::from_str(&out(&bench.run(&["status", "--json"]))).unwrap();
     assert_eq!(status["payouts"].as_array().unwrap().len(), 2);
     let history = bench.run(&["reconcile", "--history", "--json"]);

@@ -67,7 +67,7 @@ fn troubled() -> Bench {
 fn listed_with_their_whole_text_and_acknowledged() {
     let bench = troubled();
     let mut app = app(&bench, false);
-    assert!(picture(&mut app, 120, 30).contains("! 2 alerts: A"));
+    assert!(picture(&mut app, 120, 30).contains("! alerts: 2 (A)"));
     press(&mut app, "A");
     let shown = picture(&mut app, 120, 30);
     for text in [
@@ -83,7 +83,7 @@ fn listed_with_their_whole_text_and_acknowledged() {
     assert!(shown.contains("Alerts: 1 open, 1 acknowledged") && shown.contains("1 acknowledged"), "{shown}");
     press(&mut app, "aq");
     let shown = picture(&mut app, 120, 30);
-    assert!(!shown.contains("alerts: A"), "{shown}");
+    assert!(!shown.contains("alerts: 2"), "{shown}");
     assert_eq!(bench.rows("SELECT who FROM audit WHERE action = 'acknowledge'"), ["ann", "ann"]);
 }
 
@@ -112,6 +112,24 @@ fn the_header_has_a_word_for_each_state_of_the_child() {
             assert!(shown.contains(header), "{header}\n{shown}");
         }
         assert!(said_now(&mut app).contains(said), "{said}\n{}", said_now(&mut app));
+    }
+}
+
+#[test]
+fn beside_a_receiver_the_header_says_it_all_in_fewer_words() {
+    let bench = troubled();
+    let mut app = app(&bench, false);
+    app.data.link.endpoint = Some("http://127.0.0.1:4242/webhook".to_owned());
+    app.data.link.unsigned = true;
+    app.data.link.stripe = listening(ListenState::Ready).map(|s| Status { findings: 3, ..s });
+    let head = |app: &mut App, width| picture(app, width, 24).lines().next().unwrap().to_owned();
+    for (width, parts) in [
+        (160, ["! alerts: 2 (A)", "● stripe listen", "≠ findings: 3", "http://127.0.0.1:4242/webhook"]),
+        (130, ["!2 A", "● listen", "≠3", "http://127.0.0.1:4242/webhook"]),
+        (100, ["!2 A", "● listen", "≠3", ":4242/webhook"]),
+    ] {
+        let shown = head(&mut app, width);
+        assert!(parts.iter().all(|p| shown.contains(p)), "{shown}");
     }
 }
 

@@ -147,6 +147,7 @@ async fn backfills(work: Rc<Work>) {
     loop {
         work.backfill_due.notified().await;
         persist(&work, |s| &mut s.backfill, || fill_all(&work, client)).await;
+        work.alerts_due.notify_one();
     }
 }
 
@@ -210,8 +211,8 @@ async fn reconcile_all(work: &Work, client: &Client, repair: bool) -> Result<Str
         Ok(())
     });
     let skipped = skipped.await?;
-    let mended = if repair { format!(", {repaired} mended") } else { String::new() };
-    Ok(format!("{objects} objects compared, {found} differences{mended}{skipped}"))
+    let mended = if repair { format!(", mended: {repaired}") } else { String::new() };
+    Ok(format!("objects compared: {objects}, differences: {found}{mended}{skipped}"))
 }
 
 async fn opens(work: Rc<Work>) {
@@ -316,7 +317,7 @@ async fn alerts(work: Rc<Work>) {
         let earliest = Instant::now() + Duration::from_secs(1);
         tokio::select! {
             news = changed.changed() => if news.is_err() { return },
-            () = work.alerts_due.notified() => {}
+            () = work.alerts_due.notified() => full_scan = Instant::now(),
             () = tokio::time::sleep_until(full_scan) => {}
         }
         tokio::time::sleep_until(earliest).await;
