@@ -126,7 +126,7 @@ fn beside_a_receiver_the_header_says_it_all_in_fewer_words() {
     for (width, parts) in [
         (160, ["! alerts: 2 (A)", "● stripe listen", "≠ findings: 3", "http://127.0.0.1:4242/webhook"]),
         (130, ["!2 A", "● listen", "≠3", "http://127.0.0.1:4242/webhook"]),
-        (100, ["!2 A", "● listen", "≠3", ":4242/webhook"]),
+        (106, ["!2 A", "● listen", "≠3", ":4242/webhook"]),
     ] {
         let shown = head(&mut app, width);
         assert!(parts.iter().all(|p| shown.contains(p)), "{shown}");
