@@ -50,7 +50,7 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<(), Failure> {
     if !args.headless {
         return super::monitor::demo(&settings, move |endpoint| play_at_ease(&endpoint, &scenarios));
     }
-    let mut daemon = serve::start(&settings, false)?;
+    let mut daemon = serve::start(&settings, false, None)?;
     serve::runtime()?.block_on(play(&daemon.endpoint(), &scenarios, Duration::ZERO))?;
     let reader = Reader::open(&settings.database, false).map_err(status::failed)?;
     come_to_rest(&reader)?;

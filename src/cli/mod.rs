@@ -2,11 +2,13 @@
 
 pub mod alerts;
 pub mod backfill;
+pub mod chaos;
 pub mod completions;
 pub mod demo;
 pub mod doctor;
 pub mod duration;
 pub mod failure;
+pub mod forward;
 pub mod import;
 pub mod inbox;
 pub mod lab;
@@ -74,6 +76,8 @@ enum Command {
     Trigger(trigger::TriggerArgs),
     /// Wait until a payout has a state, for scripts
     WaitFor(wait_for::WaitForArgs),
+    /// What the chaos proxy passed on, and sending it again
+    Chaos(chaos::ChaosArgs),
     /// Fetch missed events from Stripe's own list
     Backfill(backfill::BackfillArgs),
     /// Compare payouts, transfers and balances with Stripe's record
@@ -135,6 +139,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
             let settings = common.settings()?;
             wait_for::run(args, &settings.database, settings.live, &mut std::io::stdout().lock())
         }
+        Command::Chaos(args) => chaos::run(args, common),
         Command::Backfill(args) => backfill::run(args, common),
         Command::Reconcile(args) => reconcile::run(args, common),
         Command::Alerts(args) => alerts::run(args, common),

@@ -35,6 +35,8 @@ pub struct MonitorArgs {
     stripe: StripeArgs,
     #[command(flatten)]
     transfers: transfer::BesideArgs,
+    #[command(flatten)]
+    forward: super::forward::ForwardArgs,
 }
 
 /// What runs around the screen.
@@ -82,7 +84,8 @@ pub fn run(args: &MonitorArgs, common: &Common) -> Result<(), Failure> {
         let data = data(&settings, Link::default(), args.read_only)?;
         return show(App::new(data, theme), None, &Surroundings { daemon: None, side: None, notify: args.notify });
     }
-    let mut daemon = serve::start(&settings, common.allow_unsigned)?;
+    let (chaos, tap) = args.forward.start(&settings)?;
+    let mut daemon = serve::start(&settings, common.allow_unsigned, tap)?;
     let mut side = args.stripe.start(&settings, &daemon)?;
     let transfers = args.transfers.start(&settings)?;
     let link = link(&daemon, common.allow_unsigned);
@@ -95,13 +98,14 @@ pub fn run(args: &MonitorArgs, common: &Common) -> Result<(), Failure> {
     drop(transfers);
     side.stop();
     daemon.stop();
+    drop(chaos);
     shown
 }
 
 /// The same on a demo's settings; `play` runs beside it with the endpoint.
 pub fn demo(settings: &Settings, play: impl FnOnce(String) + Send + 'static) -> Result<(), Failure> {
     let theme = theme(settings, None)?;
-    let mut daemon = serve::start(settings, false)?;
+    let mut daemon = serve::start(settings, false, None)?;
     let app = App::new(data(settings, link(&daemon, false), false)?, theme);
     let endpoint = daemon.endpoint();
     let player = std::thread::Builder::new().name("demo".to_owned()).spawn(move || play(endpoint));

@@ -2,13 +2,14 @@
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::failure::Failure;
 use super::options::{Common, Settings};
 use super::output;
 use super::stripe::StripeArgs;
 use crate::daemon::pipeline;
+use crate::daemon::receiver::Accepted;
 use crate::daemon::secrets::Secrets;
 use crate::daemon::start::{Daemon, Options, StartError};
 use crate::daemon::stripe_side::Status;
@@ -20,13 +21,16 @@ pub struct ServeArgs {
     stripe: StripeArgs,
     #[command(flatten)]
     transfers: super::transfer::BesideArgs,
+    #[command(flatten)]
+    forward: super::forward::ForwardArgs,
 }
 
 /// Runs until SIGINT or SIGTERM, then finishes what it accepted.
 pub fn run(args: &ServeArgs, common: &Common) -> Result<(), Failure> {
     let settings = common.settings()?;
     let runtime = runtime()?;
-    let mut daemon = start(&settings, common.allow_unsigned)?;
+    let (chaos, tap) = args.forward.start(&settings)?;
+    let mut daemon = start(&settings, common.allow_unsigned, tap)?;
     let mut side = args.stripe.start(&settings, &daemon)?;
     let transfers = args.transfers.start(&settings)?;
     if daemon.secrets.is_empty() && !common.allow_unsigned && !args.stripe.listens() {
@@ -45,6 +49,7 @@ pub fn run(args: &ServeArgs, common: &Common) -> Result<(), Failure> {
     drop(transfers);
     side.stop();
     daemon.stop();
+    drop(chaos);
     if broken {
         Err(Failure::Environment("a thread of the daemon stopped; see the log above".to_owned()))
     } else {
@@ -53,7 +58,11 @@ pub fn run(args: &ServeArgs, common: &Common) -> Result<(), Failure> {
 }
 
 /// Starts the daemon that the settings describe.
-pub fn start(settings: &Settings, allow_unsigned: bool) -> Result<Daemon, Failure> {
+pub fn start(
+    settings: &Settings,
+    allow_unsigned: bool,
+    tap: Option<mpsc::Sender<Accepted>>,
+) -> Result<Daemon, Failure> {
     let secrets = Secrets::default();
     for secret in &settings.secrets {
         secrets.add(secret).map_err(|why| Failure::Usage(why.to_owned()))?;
@@ -68,7 +77,7 @@ pub fn start(settings: &Settings, allow_unsigned: bool) -> Result<Daemon, Failur
         },
         secrets,
         allow_unsigned,
-        tap: None,
+        tap,
     };
     Daemon::start(options).map_err(|error| match error {
         StartError::Unsigned(_) => Failure::Usage(error.to_string()),

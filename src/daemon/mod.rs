@@ -3,6 +3,7 @@
 pub mod alert_webhook;
 mod apply;
 pub mod backfill;
+pub mod chaos;
 mod checkpoint;
 pub mod confirm;
 pub mod delivery;

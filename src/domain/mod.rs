@@ -16,6 +16,7 @@
 
 pub mod alert;
 pub mod book;
+pub mod chaos;
 pub mod details;
 pub mod engine;
 pub mod event;
@@ -31,5 +32,6 @@ pub mod payout;
 pub mod receive;
 pub mod reconcile;
 pub mod retry;
+pub mod rng;
 pub mod strategy;
 pub mod transfer;

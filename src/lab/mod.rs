@@ -9,6 +9,7 @@ pub mod log;
 pub mod orders;
 pub mod prove;
 pub mod report;
-pub mod rng;
 pub mod scenario;
 pub mod stage;
+
+pub use crate::domain::rng;

@@ -7,6 +7,7 @@ mod cache;
 mod counters;
 pub mod error;
 pub mod findings;
+pub mod forwards;
 mod legs;
 pub mod lock;
 pub mod marks;

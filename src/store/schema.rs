@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("../../assets/schema/0001_monitor.sql"),
     include_str!("../../assets/schema/0002_transfers.sql"),
     include_str!("../../assets/schema/0004_stripe_side.sql"),
+    include_str!("../../assets/schema/0003_forwards.sql"),
 ];
 
 /// Opens for writing; creates and upgrades as needed. The folder is the user's own, the file too.
