@@ -61,3 +61,28 @@ impl Answer {
         serde_json::from_slice(&self.body).map_err(|e| self.cut(ApiError::unreadable(&e)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_is_read_and_odd_values_are_none() {
+        let headers = |pairs: &[(&'static str, &'static str)]| {
+            let named = |(k, v): &(&'static str, &'static str)| (k.parse().unwrap(), v.parse().unwrap());
+            Answer::head(200, &pairs.iter().map(named).collect())
+        };
+        let answer = headers(&[
+            ("date", "Tue, 01 Dec 2026 12:00:00 GMT"),
+            ("request-id", "req_1"),
+            ("idempotent-replayed", "true"),
+            ("stripe-should-retry", "false"),
+        ]);
+        assert_eq!(
+            (answer.unix_date(), answer.replayed, answer.should_retry),
+            (Some(1_796_126_400), true, Some(false))
+        );
+        let odd = headers(&[("date", "yesterday"), ("idempotent-replayed", "no"), ("stripe-should-retry", "maybe")]);
+        assert_eq!((odd.unix_date(), odd.replayed, odd.should_retry), (None, false, None));
+    }
+}

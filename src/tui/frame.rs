@@ -76,7 +76,8 @@ pub fn header(area: Rect, buf: &mut Buffer, look: Look<'_>, head: &Head<'_>) {
         |short: bool| words.iter().map(|w| if short { w.short.width() } else { w.long.width() } + 2).sum::<usize>();
     if let Some(endpoint) = &head.data.link.endpoint {
         let short = endpoint.strip_prefix("http://127.0.0.1").unwrap_or(endpoint);
-        let text = if wide && endpoint.width() + 2 + width(true) <= room { endpoint.as_str() } else { short };
+        let beside = if words.is_empty() { 0 } else { width(true) + 2 };
+        let text = if wide && endpoint.width() + beside <= room { endpoint.as_str() } else { short };
         if text.width() <= room {
             x = put(buf, area, x, 0, text, theme.muted) + 2;
         }

@@ -5,6 +5,7 @@ use payout_ledger::daemon::intake::Taken;
 use payout_ledger::daemon::reconcile::{Reconciled, Window, openings, reconcile};
 use payout_ledger::daemon::side_error::SideError;
 use payout_ledger::domain::owner::Owner;
+use payout_ledger::store::verify::Audit;
 use payout_ledger::store::writer::Writer;
 use payout_ledger::stripe::client::Client;
 use payout_ledger::stripe::error::ErrorKind;
@@ -213,6 +214,7 @@ async fn each_object_is_read_once_and_the_truth_goes_through_the_rules() {
         ["captured10000", "fee320"]
     );
     assert_eq!(follow(&mut bench, &client, Mode::Fetch).await, Confirmed::default(), "what we read is not read again");
+    assert_eq!(Audit::of(&bench.path(), false).unwrap().broken, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -234,6 +236,22 @@ async fn a_tie_and_a_thin_event_are_settled_even_without_the_option() {
     assert_eq!(confirmed.fetched, 2);
     let rows = bench.rows("SELECT id || ' ' || status || ' ' || ambiguous || ' ' || details FROM payouts ORDER BY id");
     assert_eq!(rows, [r#"po_1 paid 0 {"description":"one"}"#, "po_2 paid 0 {}"]);
+}
+
+#[tokio::test]
+async fn an_event_that_happens_during_a_read_is_newer_than_the_read() {
+    let (mut bench, stripe, client) = agreeing().await;
+    follow(&mut bench, &client, Mode::Fetch).await;
+    let described = |text: &str| {
+        payout("po_1", 2_000, "pending").replace("\"amount\"", &format!("\"description\":\"{text}\",\"amount\""))
+    };
+    // The read answers with what was there before; the event of the same second comes in first.
+    stripe.object("", "/v1/payouts/po_1", &described("before"));
+    let now = chrono::Utc::now().timestamp();
+    bench.deliver(&event("evt_9", "payout.updated", now, &described("after")));
+    assert_eq!(follow(&mut bench, &client, Mode::Fetch).await.fetched, 1);
+    assert_eq!(bench.rows("SELECT details FROM payouts WHERE id = 'po_1'"), [r#"{"description":"after"}"#]);
+    assert_eq!(bench.rows("SELECT '' || ambiguous FROM payouts WHERE id = 'po_1'"), ["0"]);
 }
 
 #[tokio::test]
