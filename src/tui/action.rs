@@ -80,6 +80,7 @@ pub enum Action {
     Scenario,
     Prove,
     Rules,
+    Guards,
     Cancel,
 }
 
@@ -157,6 +158,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Action::Raise, &["K"], "move", "Move this delivery up", &[Lab]),
     row(Action::Rules, &["t"], "rules", "Switch our own rules off, one after the other", &[Lab]),
     row(Action::Prove, &["P"], "prove", "Try random histories", &[Lab]),
+    row(Action::Guards, &["w"], "guards", "Why five guards: each switched off in turn", &[Transfers, Lab]),
     row(Action::Cancel, &["c"], "cancel", "Cancel before it is sent", &[Transfers]),
     row(Action::Raw, &["J"], "raw", "The event's body as it was received", &[Payouts, Payout, Inbox, Events]),
     row(Action::Copy, &["y"], "copy", "Copy the id", &[Payouts, Payout, Balances, Inbox, Events, Transfers, Raw]),

@@ -291,6 +291,7 @@ impl App {
             },
             Action::Log => self.rejections(now_ms),
             Action::Secret => self.ask_secret(),
+            Action::Guards => self.overlay = Some(transfers::why_guards()),
             Action::Copy if self.scope() == Scope::FirstRun => {
                 let command = first_run::forward_command(&self.data);
                 self.notices.say(Tone::Done, format!("copied {command}"));

@@ -1,6 +1,10 @@
 //! Guard 1: who may work on an order, and when a POST may leave. At most one POST per order is ever outstanding.
 
+use super::backoff::Backoff;
 use super::intent::{Claim, Intent, Phase, State};
+
+/// How old a lookup may be when its POST is written down, milliseconds. Our record and the key cover the time between.
+const FRESH_MS: i64 = 600_000;
 
 /// How long claims last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +32,10 @@ pub enum Refusal {
     /// Nothing is to be sent.
     #[error("it is not waiting to be sent")]
     Settled,
-    /// The claim ran out or somebody settled the order meanwhile.
+    /// Somebody else took the claim over or settled the order meanwhile.
     #[error("the claim is no longer in force")]
     Lost,
-    /// The lookup is older than a lease: look again.
+    /// The lookup is older than ten minutes: look again.
     #[error("the lookup is too old to post on")]
     StaleLookup,
 }
@@ -40,19 +44,21 @@ impl Intent {
     /// Takes the claim, for looking. A claim that ran out is taken over, and if its holder may have posted, the money is
     /// in doubt.
     pub fn claimed(&self, by: &str, now_ms: i64, lease: Lease) -> Result<Self, Refusal> {
-        let doubt = match (self.state, &self.claim) {
+        let (doubt, tries) = match (self.state, &self.claim) {
             (State::Queued | State::Unknown, _) if self.next_ms.is_some_and(|due| due > now_ms) => {
                 return Err(Refusal::NotDue);
             }
-            (State::Queued | State::Unknown, _) => self.doubt,
+            (State::Queued | State::Unknown, _) => (self.doubt, self.tries),
             (State::Sending, Some(claim)) if now_ms < claim.until_ms => return Err(Refusal::Claimed),
-            (State::Sending, Some(claim)) => self.doubt || claim.phase == Phase::Posting,
+            // Its holder went away: that is a try too, or an order that kills its worker would do so for ever.
+            (State::Sending, Some(claim)) => (self.doubt || claim.phase == Phase::Posting, self.tries + 1),
             _ => return Err(Refusal::Settled),
         };
         let until_ms = now_ms.saturating_add(lease.ms);
         Ok(Self {
             state: State::Sending,
             doubt,
+            tries,
             next_ms: None,
             fence: self.fence + 1,
             claim: Some(Claim { by: by.to_owned(), phase: Phase::Looking, until_ms }),
@@ -62,16 +68,23 @@ impl Intent {
 
     /// The step before the POST leaves: to be written and committed first. `looked_ms` is when the lookup began.
     pub fn posting(&self, fence: i64, looked_ms: i64, now_ms: i64, lease: Lease) -> Result<Self, Refusal> {
-        // One POST per claim: whoever wants another looks again first.
-        if !self.holds(fence, now_ms) || !self.is_at(fence, Phase::Looking) {
+        // One POST per claim: whoever wants another looks again first. A claim that ran out while nobody took it over
+        // is still ours: this change and a takeover exclude each other.
+        if !self.is_at(fence, Phase::Looking) {
             return Err(Refusal::Lost);
         }
-        if now_ms.saturating_sub(looked_ms) > lease.ms {
+        if now_ms.saturating_sub(looked_ms) > FRESH_MS {
             return Err(Refusal::StaleLookup);
         }
         let claim =
             self.claim.clone().map(|c| Claim { phase: Phase::Posting, until_ms: now_ms.saturating_add(lease.ms), ..c });
         Ok(Self { claim, key_first_ms: Some(self.key_first_ms.unwrap_or(now_ms)), ..self.clone() })
+    }
+
+    /// A dead letter, when this claim was taken over once too often.
+    pub fn given_up(&self, backoff: Backoff) -> Option<Self> {
+        (self.tries >= backoff.tries)
+            .then(|| self.rest(State::DeadLetter, format!("{} tries, last: the worker went away", self.tries)))
     }
 
     /// The last look at the clock, right before the bytes leave: a worker that was stopped after its commit must not send
@@ -103,9 +116,11 @@ mod tests {
     #[test]
     fn no_post_without_a_claim_in_force_and_a_fresh_lookup() {
         let intent = Intent::new(0).claimed("a", 0, LEASE).unwrap();
-        assert_eq!(intent.posting(1, 0, 100, LEASE), Err(Refusal::Lost));
         assert_eq!(intent.posting(0, 0, 10, LEASE), Err(Refusal::Lost));
-        assert_eq!(intent.posting(1, -500, 10, LEASE), Err(Refusal::StaleLookup));
+        assert_eq!(intent.posting(1, 0, FRESH_MS + 1, LEASE), Err(Refusal::StaleLookup));
+        let late = intent.posting(1, 0, 150, LEASE).unwrap();
+        assert_eq!(late.posting(1, 150, 151, LEASE), Err(Refusal::Lost), "one POST per claim");
+        assert!(late.may_send(1, 200, 49) && !late.may_send(1, 200, 50) && !late.may_send(2, 200, 0));
         assert_eq!(Intent::new(50).claimed("a", 49, LEASE), Err(Refusal::NotDue));
         let settled = Intent::new(0).rest(State::Canceled, "by hand");
         assert_eq!(settled.claimed("a", 0, LEASE), Err(Refusal::Settled));

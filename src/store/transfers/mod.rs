@@ -48,6 +48,8 @@ impl Transfers {
     pub fn open(path: &Path, live: bool) -> Result<Self, StoreError> {
         let conn = schema::open(path)?;
         conn.set_prepared_statement_cache_capacity(64);
+        // A checkpoint here would hold the writer up; without a daemon the last connection to close does it.
+        conn.pragma_update(None, "wal_autocheckpoint", 0)?;
         Ok(Self { conn: Mutex::new(conn), live })
     }
 

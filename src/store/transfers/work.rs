@@ -74,7 +74,12 @@ impl Transfers {
             match &before.intent.claim {
                 Some(old) => {
                     let detail = format!("the claim of {} ran out", old.by);
-                    write(tx, &before, &intent, Line::new(What::Takeover, work.who, work.now_ms, &detail))?;
+                    let line = Line::new(What::Takeover, work.who, work.now_ms, &detail);
+                    if let Some(dead) = intent.given_up(work.backoff) {
+                        write(tx, &before, &dead, line)?;
+                        return Ok(None);
+                    }
+                    write(tx, &before, &intent, line)?;
                 }
                 None => super::update(tx, &before, &intent, work.now_ms)?,
             }

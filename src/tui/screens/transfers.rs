@@ -1,5 +1,7 @@
 //! Tab 5: outgoing transfers, and retry and cancel. What an order's transfer is about stands beside the list.
 
+use std::sync::OnceLock;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -9,6 +11,7 @@ use crate::domain::money::show;
 use crate::domain::transfer::intent::State;
 use crate::domain::transfer::person::Retried;
 use crate::guard::tell::Shown;
+use crate::lab::guards;
 use crate::store::error::StoreError;
 use crate::store::read::{Reader, TransferDetail};
 use crate::store::transfers::TransferRow;
@@ -205,6 +208,13 @@ impl Transfers {
             cx.reload = true;
         }));
     }
+}
+
+/// The table of `lab guards`, worked out once.
+pub fn why_guards() -> Overlay {
+    static TABLE: OnceLock<String> = OnceLock::new();
+    let text = TABLE.get_or_init(|| guards::table().map_or_else(|why| why, |table| guards::text(&table)));
+    Overlay::text("Why five guards", text.lines().map(str::to_owned).collect())
 }
 
 fn retry(cx: &mut Cx<'_>, order: &str, version: i64) {

@@ -38,6 +38,24 @@ fn two_deaths_at_any_two_points_and_a_day_in_between() {
     });
 }
 
+#[test]
+fn an_order_that_kills_every_worker_ends_in_a_persons_hands() {
+    let bench = Bench::new(14);
+    bench.create("poison");
+    runtime().block_on(async {
+        for _ in 0..20 {
+            let dying = bench.worker(Near::dying_at(&bench.stripe, Point::Claimed));
+            dying.step(None).await.unwrap();
+            bench.stripe.pass(LEASE_MS);
+        }
+        assert_eq!(bench.state("poison"), State::DeadLetter);
+        let actor = payout_ledger::store::act::Actor { who: "ann", reason: "", now_ms: bench.stripe.now_ms() };
+        bench.store().retry("poison", Some(0), &actor).unwrap().unwrap();
+        bench.settle().await;
+        assert_eq!((bench.state("poison"), bench.stripe.of("poison").len()), (State::Sent, 1));
+    });
+}
+
 /// Dies by SIGKILL, which nothing can catch.
 struct Killed {
     now_ms: i64,

@@ -153,10 +153,15 @@ impl World {
             Op::Pass(ms) => self.now_ms += ms,
             Op::Claim(w) => {
                 let claimed = self.intent.claimed("w", self.now_ms, LEASE);
+                let taken_over = self.intent.claim.is_some();
+                let given_up = claimed.as_ref().ok().filter(|_| taken_over).and_then(|i| i.given_up(BACKOFF));
                 if let Some(store) = &self.store {
-                    assert_eq!(store.claim(None, work).unwrap().is_some(), claimed.is_ok());
+                    let got = store.claim(None, work).unwrap().is_some();
+                    assert_eq!(got, claimed.is_ok() && given_up.is_none());
                 }
-                if let Ok(intent) = claimed {
+                if let Some(dead) = given_up {
+                    self.intent = dead;
+                } else if let Ok(intent) = claimed {
                     self.workers[w] = Worker { claimed: Some(intent.fence), ..Worker::default() };
                     self.intent = intent;
                 }

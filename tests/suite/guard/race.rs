@@ -40,6 +40,7 @@ fn random_faults(rng: &mut Rng) -> Faults {
         broken: up_to(15),
         broken_but_paid: up_to(15),
         blind: up_to(30),
+        forbidden: up_to(10),
     }
 }
 

@@ -99,6 +99,15 @@ fn picture_of_any_size(app: &mut App, bench: &Bench, width: u16, height: u16) {
 }
 
 #[test]
+fn the_table_of_guards_is_a_key_away() {
+    let bench = Bench::new(64);
+    bench.create("order-1");
+    let mut app = app(&bench, false, false);
+    press(&mut app, &bench, "w");
+    assert!(picture(&mut app, &bench, 130, 35).contains("queue retention passed"));
+}
+
+#[test]
 fn a_double_press_is_one_job_and_one_transfer() {
     let bench = bench();
     let mut app = app(&bench, false, false);

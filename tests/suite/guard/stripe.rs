@@ -38,6 +38,8 @@ pub struct Faults {
     pub broken_but_paid: u32,
     /// A lookup fails.
     pub blind: u32,
+    /// A lookup is refused for want of a permission.
+    pub forbidden: u32,
 }
 
 struct Stored {
@@ -266,6 +268,10 @@ async fn list(State(stripe): State<Stripe>, Query(query): Query<Fields>) -> Resp
     let faults = inner.faults;
     if inner.rng.chance(faults.blind) {
         return answer(500, &error("api_error", "", "An unknown error occurred"), false);
+    }
+    if inner.rng.chance(faults.forbidden) {
+        let message = "Having the 'rak_transfer_read' permission would allow this.";
+        return answer(403, &error("invalid_request_error", "", message), false);
     }
     // Newest first, and pages of two, whatever was asked: paging must be right.
     let group = query.get("transfer_group").cloned().unwrap_or_default();

@@ -82,6 +82,27 @@ fn a_cached_failure_of_a_rotated_key_is_named_and_gets_a_new_key() {
 }
 
 #[test]
+fn a_key_that_may_not_look_sends_nothing_and_names_the_permission() {
+    let bench = Bench::new(8);
+    runtime().block_on(async {
+        bench.create("a");
+        bench.stripe.suffer(Faults { forbidden: 100, ..Faults::default() });
+        bench.settle().await;
+        let a = bench.store().find("a").unwrap().unwrap().intent;
+        assert!(a.state == State::DeadLetter && a.reason.unwrap().contains("rak_transfer_read"));
+        bench.stripe.suffer(Faults::default());
+        bench.stripe.refuse_as(Some(403));
+        bench.store().retry("a", Some(0), &actor(&bench)).unwrap().unwrap();
+        bench.settle().await;
+        assert_eq!((bench.state("a"), bench.stripe.posts()), (State::Rejected, 1));
+        bench.stripe.refuse(false);
+        bench.store().retry("a", Some(0), &actor(&bench)).unwrap().unwrap();
+        bench.settle().await;
+        assert_eq!((bench.state("a"), bench.stripe.of("a").len()), (State::Sent, 1));
+    });
+}
+
+#[test]
 fn an_answer_lost_after_the_money_moved_is_found_by_looking() {
     let bench = Bench::new(3);
     runtime().block_on(async {
