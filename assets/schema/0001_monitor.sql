@@ -129,6 +129,8 @@ CREATE TABLE journal (
     FOREIGN KEY (debit, livemode, currency) REFERENCES balances (key, livemode, currency),
     FOREIGN KEY (credit, livemode, currency) REFERENCES balances (key, livemode, currency)
 ) STRICT;
+-- A leg is written before its event: the deferred reference is looked up when the event comes.
+CREATE INDEX journal_by_event ON journal (event);
 CREATE INDEX journal_by_debit ON journal (debit, id) WHERE debit IS NOT NULL;
 CREATE INDEX journal_by_credit ON journal (credit, id) WHERE credit IS NOT NULL;
 CREATE TRIGGER journal_never_changes BEFORE UPDATE ON journal BEGIN SELECT raise(ABORT, 'the journal is append-only'); END;

@@ -1,7 +1,11 @@
 //! R6: a payout's details come from the snapshot with the greatest (state rank, created, event id).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Detail fields in the order a person reads them; the dotted one is a member of an object.
@@ -31,14 +35,7 @@ pub struct Details(BTreeMap<String, String>);
 impl Details {
     /// Reads what can be read; never fails.
     pub(super) fn read(raw: &RawValue) -> Self {
-        let members: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
-        let mut details = BTreeMap::new();
-        for field in FIELDS {
-            if let Some(text) = members.get(field).and_then(|value| shown(field, value)) {
-                details.insert(field.to_owned(), text);
-            }
-        }
-        Self(details)
+        serde_json::from_str(raw.get()).unwrap_or_default()
     }
 
     /// One field's text.
@@ -64,6 +61,38 @@ impl Details {
     /// Rebuilds a stored form; what cannot be read is empty.
     pub fn stored(json: &str) -> Self {
         Self(serde_json::from_str(json).unwrap_or_default())
+    }
+}
+
+/// Takes only the members that are details: an object has many more.
+impl<'de> Deserialize<'de> for Details {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Borrowed unless it has escapes.
+        #[derive(Deserialize)]
+        struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Details;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Details, A::Error> {
+                let mut details = BTreeMap::new();
+                while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+                    let Some(field) = FIELDS.into_iter().find(|field| *field == key) else {
+                        map.next_value::<IgnoredAny>()?;
+                        continue;
+                    };
+                    if let Some(text) = shown(field, map.next_value()?) {
+                        details.insert(field.to_owned(), text);
+                    }
+                }
+                Ok(Details(details))
+            }
+        }
+        deserializer.deserialize_map(Members)
     }
 }
 

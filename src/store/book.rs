@@ -142,7 +142,7 @@ impl Book for SqlBook<'_> {
             "INSERT INTO payouts (livemode, id, account, amount, currency, status, debit, posted, ambiguous, details,
                details_rank, details_created, details_event, arrival_date, failure_code, last_seq, last_ms, events)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-               ?18 + (SELECT count(*) FROM events WHERE object = ?2 AND livemode = ?1 AND type GLOB 'payout.*'))"
+               ?18 + (SELECT count(*) FROM events WHERE object = ?2 AND object <> '' AND livemode = ?1 AND type GLOB 'payout.*'))"
         } else {
             "UPDATE payouts SET account = ?3, amount = ?4, currency = ?5, status = ?6, debit = ?7, posted = ?8,
                ambiguous = ?9, details = ?10, details_rank = ?11, details_created = ?12, details_event = ?13,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Implied, Snapshot, account, part, positive, wire};
+use super::{Implied, Snapshot, account, is_a, part, positive, wire};
 use crate::domain::event::{Context, Minor};
 use crate::domain::leg::{Leg, Side};
 use crate::domain::money::Currency;
@@ -14,6 +14,8 @@ use crate::domain::money::Currency;
 struct Wire<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
+    #[serde(borrow)]
+    object: Cow<'a, str>,
     #[serde(borrow)]
     account: Option<&'a RawValue>,
     amount: Minor,
@@ -25,6 +27,7 @@ struct Wire<'a> {
 
 pub(super) fn read(context: &Context<'_>, raw: &RawValue) -> Implied {
     let fee: Wire<'_> = wire("application fee", raw)?;
+    is_a(&fee.object, "application_fee")?;
     let currency = Currency::parse(&fee.currency)?;
     let amount = positive("application fee", fee.amount.0)?;
     let refunded = part("application fee", "amount_refunded", fee.amount_refunded.unwrap_or_default().0, amount)?;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Implied, Snapshot, Why, part, positive, reference, wire};
+use super::{Implied, Snapshot, Why, is_a, part, positive, reference, wire};
 use crate::domain::event::{Context, Minor};
 use crate::domain::leg::{Leg, Side};
 use crate::domain::money::Currency;
@@ -16,6 +16,8 @@ use crate::domain::owner::Owner;
 struct Wire<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
+    #[serde(borrow)]
+    object: Cow<'a, str>,
     amount: Minor,
     #[serde(default)]
     amount_captured: Option<Minor>,
@@ -52,6 +54,7 @@ struct Fee {
 
 pub(super) fn read(context: &Context<'_>, raw: &RawValue) -> Implied {
     let charge: Wire<'_> = wire("charge", raw)?;
+    is_a(&charge.object, "charge")?;
     if reference(charge.source_transfer).is_some() && context.owner.header().is_some() {
         return Err(Why::Nothing("the mirror of a transfer: the transfer posts it"));
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Implied, Snapshot, positive, wire};
+use super::{Implied, Snapshot, is_a, positive, wire};
 use crate::domain::event::{Context, Minor};
 use crate::domain::leg::{Leg, Side};
 use crate::domain::money::Currency;
@@ -14,6 +14,8 @@ use crate::domain::money::Currency;
 struct Wire<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
+    #[serde(borrow)]
+    object: Cow<'a, str>,
     amount: Minor,
     #[serde(borrow)]
     currency: Cow<'a, str>,
@@ -34,6 +36,7 @@ struct Transaction {
 
 pub(super) fn read(context: &Context<'_>, raw: &RawValue) -> Implied {
     let dispute: Wire<'_> = wire("dispute", raw)?;
+    is_a(&dispute.object, "dispute")?;
     let currency = Currency::parse(&dispute.currency)?;
     let amount = positive("dispute", dispute.amount.0)?;
     let claims = || Side::Claims(context.owner.clone());

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Implied, Snapshot, reference, wire};
+use super::{Implied, Snapshot, is_a, reference, wire};
 use crate::domain::details::Details;
 use crate::domain::event::{Context, Minor};
 use crate::domain::leg::{Leg, Side};
@@ -34,6 +34,8 @@ pub struct Payout {
 struct Wire<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
+    #[serde(borrow)]
+    object: Cow<'a, str>,
     amount: Minor,
     #[serde(borrow)]
     currency: Cow<'a, str>,
@@ -45,6 +47,7 @@ struct Wire<'a> {
 
 pub(super) fn read(context: &Context<'_>, raw: &RawValue) -> Implied {
     let payout: Wire<'_> = wire("payout", raw)?;
+    is_a(&payout.object, "payout")?;
     let currency = Currency::parse(&payout.currency)?;
     let status = Status::parse(&payout.status).ok_or_else(|| {
         format!("unknown payout status {:?}: this program does not guess what it means", payout.status)

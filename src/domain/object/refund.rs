@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Implied, Snapshot, Why, positive, reference, wire};
+use super::{Implied, Snapshot, Why, is_a, positive, reference, wire};
 use crate::domain::event::{Context, Minor};
 use crate::domain::leg::{Leg, Side};
 use crate::domain::money::Currency;
@@ -14,6 +14,8 @@ use crate::domain::money::Currency;
 struct Wire<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
+    #[serde(borrow)]
+    object: Cow<'a, str>,
     amount: Minor,
     #[serde(borrow)]
     currency: Cow<'a, str>,
@@ -29,6 +31,7 @@ struct Wire<'a> {
 
 pub(super) fn read(context: &Context<'_>, raw: &RawValue) -> Implied {
     let refund: Wire<'_> = wire("refund", raw)?;
+    is_a(&refund.object, "refund")?;
     if !context.refund_events && reference(refund.charge).is_some() {
         return Err(Why::Nothing("this API version has no refund events of its own: charge.refunded posts it"));
     }

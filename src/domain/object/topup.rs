@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Implied, Snapshot, positive, wire};
+use super::{Implied, Snapshot, is_a, positive, wire};
 use crate::domain::event::{Context, Minor};
 use crate::domain::leg::{Leg, Side};
 use crate::domain::money::Currency;
@@ -14,6 +14,8 @@ use crate::domain::money::Currency;
 struct Wire<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
+    #[serde(borrow)]
+    object: Cow<'a, str>,
     amount: Minor,
     #[serde(borrow)]
     currency: Cow<'a, str>,
@@ -23,6 +25,7 @@ struct Wire<'a> {
 
 pub(super) fn read(context: &Context<'_>, raw: &RawValue) -> Implied {
     let topup: Wire<'_> = wire("topup", raw)?;
+    is_a(&topup.object, "topup")?;
     let currency = Currency::parse(&topup.currency)?;
     let amount = positive("topup", topup.amount.0)?;
     let owner = context.owner.clone();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Implied, Snapshot, account, part, positive, wire};
+use super::{Implied, Snapshot, account, is_a, part, positive, wire};
 use crate::domain::event::{Context, Minor};
 use crate::domain::leg::{Leg, Side};
 use crate::domain::money::Currency;
@@ -14,6 +14,8 @@ use crate::domain::money::Currency;
 struct Wire<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
+    #[serde(borrow)]
+    object: Cow<'a, str>,
     amount: Minor,
     #[serde(default)]
     amount_reversed: Option<Minor>,
@@ -25,6 +27,7 @@ struct Wire<'a> {
 
 pub(super) fn read(context: &Context<'_>, raw: &RawValue) -> Implied {
     let transfer: Wire<'_> = wire("transfer", raw)?;
+    is_a(&transfer.object, "transfer")?;
     let currency = Currency::parse(&transfer.currency)?;
     let amount = positive("transfer", transfer.amount.0)?;
     let reversed = part("transfer", "amount_reversed", transfer.amount_reversed.unwrap_or_default().0, amount)?;

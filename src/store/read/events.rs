@@ -44,7 +44,10 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<EventRow> {
 /// The filters that are no states.
 pub(super) fn narrow(query: &mut Query, filter: &Filter) {
     query.equals("account", filter.account.as_ref()).equals("currency", filter.currency.as_ref());
-    query.equals("object", filter.object.as_ref());
+    if let Some(object) = &filter.object {
+        // The index has only rows with an object; the planner must see that these are such.
+        query.with("object = ? AND object <> ''", [object.clone().into()]);
+    }
     if let Some(kind) = &filter.kind {
         match kind.strip_suffix('*') {
             Some(prefix) => query.with("substr(type, 1, ?) = ?", [length(prefix).into(), prefix.to_owned().into()]),

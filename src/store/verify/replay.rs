@@ -90,7 +90,7 @@ fn journal(conn: &Connection, live: bool) -> Result<BTreeMap<String, Vec<Posted>
 /// A payout's status never depends on the order, unless a contradiction waits for a person.
 fn statuses(conn: &Connection, live: bool, monitor: &Monitor, audit: &mut Audit) -> Result<(), StoreError> {
     let mut statement = conn.prepare(
-        "SELECT id, status, EXISTS (SELECT 1 FROM events e WHERE e.object = p.id AND e.livemode = p.livemode
+        "SELECT id, status, EXISTS (SELECT 1 FROM events e WHERE e.object = p.id AND e.object <> '' AND e.livemode = p.livemode
            AND e.state IN (2, 6) AND e.needs_account IS NULL) FROM payouts p WHERE livemode = ?1",
     )?;
     let mut rows = statement.query(params![live])?;

@@ -92,7 +92,7 @@ const CHECKS: [(&str, &str); 12] = [
     (
         "a payout's number of events is wrong",
         "SELECT p.id || ' says ' || p.events FROM payouts p WHERE p.events <> (
-           SELECT count(*) FROM events e WHERE e.object = p.id AND e.livemode = p.livemode AND e.type GLOB 'payout.*')",
+           SELECT count(*) FROM events e WHERE e.object = p.id AND e.object <> '' AND e.livemode = p.livemode AND e.type GLOB 'payout.*')",
     ),
     ("a reference points nowhere", "SELECT \"table\" || ' row ' || ifnull(rowid, '') FROM pragma_foreign_key_check"),
 ];
