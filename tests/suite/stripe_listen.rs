@@ -12,7 +12,7 @@ use payout_ledger::stripe::listen::{ListenState, ListenStatus, Listener};
 use secrecy::ExposeSecret;
 
 /// A `stripe` that knows the flag, prints a secret, and then does what `listen` says.
-fn script(dir: &Path, listen: &str) -> Cli {
+pub fn script(dir: &Path, listen: &str) -> Cli {
     let program = dir.join("stripe");
     let text = format!(
         "#!/bin/sh\ncd {}\ncase \"$*\" in\n--version) echo stripe version 9.9.9;;\n'listen --help') echo --all-snapshot;;\n\
@@ -35,8 +35,8 @@ fn start(cli: Cli) -> Listener {
     Listener::start(cli, "http://127.0.0.1:1/webhook".to_owned(), |_| ())
 }
 
-const CONNECTED: &str = "echo 'time=\"x\" level=debug msg=\"Connected!\" prefix=p' >&2";
-const DISCONNECTED: &str = "echo 'time=\"x\" level=debug msg=\"Disconnected from Stripe\" prefix=p' >&2";
+pub const CONNECTED: &str = "echo 'time=\"x\" level=debug msg=\"Connected!\" prefix=p' >&2";
+pub const DISCONNECTED: &str = "echo 'time=\"x\" level=debug msg=\"Disconnected from Stripe\" prefix=p' >&2";
 
 #[tokio::test]
 async fn it_gets_ready_counts_and_ends_with_its_whole_group() {

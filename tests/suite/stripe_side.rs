@@ -13,11 +13,13 @@ use payout_ledger::daemon::start::Daemon;
 use payout_ledger::daemon::stripe_side::{Command, Options, Progress, Status, StripeSide};
 use payout_ledger::domain::retry::Profile;
 use payout_ledger::store::schema;
+use payout_ledger::store::writer::{Arrival, Writer};
 use payout_ledger::stripe::cli::Cli;
 use payout_ledger::stripe::client::Client;
 use payout_ledger::stripe::listen::ListenState;
 
 use crate::real_cli::stripe_cli;
+use crate::stripe_listen::{CONNECTED, DISCONNECTED, script};
 use crate::support::processes_with_argument;
 use crate::support::small_stripe::{Fault, SmallStripe};
 
@@ -36,7 +38,10 @@ struct Running {
 
 impl Running {
     fn start(client: Option<Client>, change: impl FnOnce(&mut Options)) -> Self {
-        let dir = crate::support::memory_dir();
+        Self::on(crate::support::memory_dir(), client, change)
+    }
+
+    fn on(dir: tempfile::TempDir, client: Option<Client>, change: impl FnOnce(&mut Options)) -> Self {
         let database = dir.path().join("ledger.db");
         let mut options = crate::support::daemon::options(dir.path());
         options.allow_unsigned = true;
@@ -166,6 +171,47 @@ async fn money_from_before_the_first_event_is_opened_from_stripes_balance() {
     assert_eq!(count(&running.database(), "SELECT funds + claims FROM balances"), 9_000);
     assert_eq!(count(&running.database(), "SELECT count(*) FROM payouts WHERE posted = 0"), 0);
     assert_eq!(count(&running.database(), "SELECT count(*) FROM audit WHERE who = 'ann'"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gap_asks_the_active_accounts_of_a_large_platform_at_once() {
+    let dir = crate::support::memory_dir();
+    let conn = schema::open(&dir.path().join("ledger.db")).unwrap();
+    let mut writer = Writer::new(conn, false, Profile::default()).unwrap();
+    for n in 0..30 {
+        let event = payout_event(&format!("evt_{n}"), &format!("po_{n}"), "pending", 5);
+        let event = event.replacen("{\"id\"", &format!("{{\"account\":\"acct_{n}\",\"id\""), 1);
+        let received_ms = if n < 3 { payout_ledger::daemon::now_ms() } else { 1 };
+        writer.ingest(&[Arrival::new(event.into_bytes(), received_ms)]).unwrap();
+    }
+    drop(writer);
+    let stripe = SmallStripe::default();
+    let scripts = tempfile::tempdir().unwrap();
+    let twice =
+        format!("{CONNECTED}\n{DISCONNECTED}\nwhile [ ! -e go ]; do sleep 0.05; done\n{CONNECTED}\nexec sleep 600");
+    let cli = script(scripts.path(), &twice);
+    let running = Running::on(dir, Some(stripe.client().await), |options| {
+        options.cli = Some(cli);
+        options.listen_at_start = true;
+    });
+    running.until(|s| matches!(s.backfill, Progress::Done(..))).await;
+    let asked = || stripe.held().asked.iter().filter(|a| a.contains("/v1/events")).count();
+    assert_eq!(asked(), 31, "at the start everybody is asked");
+    std::fs::write(scripts.path().join("go"), "").unwrap();
+    running.until(|s| s.listen.as_ref().is_some_and(|l| l.gaps == 1)).await;
+    let began = Instant::now();
+    while asked() < 35 {
+        assert!(began.elapsed() < Duration::from_secs(30), "{}", asked());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    running.until(|s| matches!(s.backfill, Progress::Done(..))).await;
+    assert_eq!(asked(), 31 + 4, "the platform and the three with news");
+    running.side.ask(Command::Backfill);
+    let began = Instant::now();
+    while asked() < 35 + 31 {
+        assert!(began.elapsed() < Duration::from_secs(30), "{}", asked());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

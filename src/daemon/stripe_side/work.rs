@@ -33,6 +33,9 @@ const SCAN_EVERY: Duration = Duration::from_secs(60);
 const SILENCE_EVERY: Duration = Duration::from_secs(300);
 /// How far back a reconcile lists, seconds.
 const WINDOW: i64 = 30 * 86_400;
+/// How many accounts are always asked at once for what a gap lost, and how soon all the others are.
+const FEW: usize = 20;
+const ALL_EVERY: Duration = Duration::from_secs(3_600);
 
 /// What the loops share.
 pub(super) struct Work {
@@ -42,6 +45,7 @@ pub(super) struct Work {
     changes: Changes,
     tell: watch::Sender<Status>,
     pub backfill_due: Notify,
+    all_due: RefCell<bool>,
     reconcile_due: Notify,
     repair: RefCell<bool>,
     openings_due: Notify,
@@ -58,6 +62,7 @@ impl Work {
             changes,
             tell,
             backfill_due: Notify::new(),
+            all_due: RefCell::new(false),
             reconcile_due: Notify::new(),
             repair: RefCell::new(false),
             openings_due: Notify::new(),
@@ -104,7 +109,10 @@ pub(super) async fn run(work: Rc<Work>, mut asked: mpsc::UnboundedReceiver<Comma
             _ if work.options.client.is_none() => work.set(|s| {
                 s.trouble.get_or_insert_with(|| "no API key: set STRIPE_API_KEY or --api-key-file".to_owned());
             }),
-            Command::Backfill => work.backfill_due.notify_one(),
+            Command::Backfill => {
+                *work.all_due.borrow_mut() = true;
+                work.backfill_due.notify_one();
+            }
             Command::OpenBalances => work.openings_due.notify_one(),
             Command::Reconcile { repair } => {
                 *work.repair.borrow_mut() |= repair;
@@ -144,16 +152,50 @@ where
 
 async fn backfills(work: Rc<Work>) {
     let Some(client) = &work.options.client else { return };
+    let (mut last_all, mut quiet_due) = (None::<Instant>, false);
     loop {
-        work.backfill_due.notified().await;
-        persist(&work, |s| &mut s.backfill, || fill_all(&work, client)).await;
+        let quiet = last_all.filter(|_| quiet_due).map(|at| at + ALL_EVERY);
+        tokio::select! {
+            () = work.backfill_due.notified() => {}
+            () = sleep_until(quiet) => {}
+        }
+        let all = work.all_due.replace(false) || last_all.is_none_or(|at| at.elapsed() >= ALL_EVERY);
+        persist(&work, |s| &mut s.backfill, || fill(&work, client, all)).await;
+        quiet_due = !all;
+        if all {
+            last_all = Some(Instant::now());
+        }
         work.alerts_due.notify_one();
     }
 }
 
-async fn fill_all(work: &Work, client: &Client) -> Result<String, SideError> {
+async fn sleep_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// After a gap of the CLI only a few accounts, or those with news in the last hour, are asked at once: a platform with
+/// hundreds of sellers would use up its reads. The quiet ones follow within the hour.
+fn asked_at_once(work: &Work, owners: Vec<Owner>, all: bool) -> Result<Vec<Owner>, SideError> {
+    if all || owners.len() <= FEW {
+        return Ok(owners);
+    }
+    let hour_ago = now_ms() - i64::try_from(ALL_EVERY.as_millis()).unwrap_or(0);
+    let mut active = Vec::new();
+    for owner in owners {
+        if owner.is_platform() || work.side.last_arrival_ms(&owner)?.is_some_and(|ms| ms >= hour_ago) {
+            active.push(owner);
+        }
+    }
+    Ok(active)
+}
+
+async fn fill(work: &Work, client: &Client, all: bool) -> Result<String, SideError> {
     let (mut stored, mut too_old) = (0, "");
-    let skipped = each_owner(work, async |owner| {
+    let owners = asked_at_once(work, work.side.owners()?, all)?;
+    let skipped = each_owner(owners, async |owner| {
         let mut intake = work.queue.clone();
         let filled = backfill(client, &work.side, &mut intake, owner, None, now_ms() / 1000).await?;
         stored += filled.taken.stored;
@@ -169,11 +211,11 @@ async fn fill_all(work: &Work, client: &Client) -> Result<String, SideError> {
 /// Does the same for every owner. An account that may not be read is named in the text that comes back; what concerns
 /// all of them ends it.
 async fn each_owner(
-    work: &Work,
+    owners: Vec<Owner>,
     mut act: impl AsyncFnMut(&Owner) -> Result<(), SideError>,
 ) -> Result<String, SideError> {
     let mut skipped = String::new();
-    for owner in work.side.owners()? {
+    for owner in owners {
         match act(&owner).await {
             Err(error) if !owner.is_platform() && !error.concerns_all() => {
                 skipped.push_str(&format!("; {owner}: {error}"));
@@ -200,7 +242,7 @@ async fn reconciles(work: Rc<Work>) {
 
 async fn reconcile_all(work: &Work, client: &Client, repair: bool) -> Result<String, SideError> {
     let (mut objects, mut found, mut repaired) = (0, 0, 0);
-    let skipped = each_owner(work, async |owner| {
+    let skipped = each_owner(work.side.owners()?, async |owner| {
         let now = now_ms() / 1000;
         let mut intake = work.queue.clone();
         let mending = repair.then_some(&mut intake);
@@ -227,7 +269,7 @@ async fn opens(work: Rc<Work>) {
 /// R8. Every account is asked before any is opened.
 async fn open_all(work: &Work, client: &Client) -> Result<String, SideError> {
     let mut found = Vec::new();
-    let skipped = each_owner(work, async |owner| {
+    let skipped = each_owner(work.side.owners()?, async |owner| {
         found.extend(openings(client, &work.side, owner).await?);
         Ok(())
     });
