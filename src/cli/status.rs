@@ -75,9 +75,15 @@ pub fn json(reader: &Reader) -> Result<Value, Failure> {
         })
         .collect();
     let mode = if reader.is_live() { "live" } else { "test" };
-    Ok(json!({
+    let transfers = reader.transfer_counts().map_err(failed)?;
+    let transfers: Map<String, Value> = transfers.into_iter().map(|(s, n)| (s.to_string(), n.into())).collect();
+    let mut status = json!({
         "mode": mode, "payouts": payouts, "balances": balances, "inbox": Value::Object(counts(reader)?), "stuck": stuck,
-    }))
+    });
+    if !transfers.is_empty() {
+        status["transfers"] = Value::Object(transfers);
+    }
+    Ok(status)
 }
 
 /// What a row lacks, as JSON.
@@ -178,6 +184,11 @@ pub fn text(reader: &Reader) -> Result<(), Failure> {
     for e in stuck(reader)?.iter().take(20) {
         let why = clean(e.reason.as_deref().unwrap_or(""));
         out.push_str(&format!("  stuck  {}  {}  {}  {why}\n", clean(&e.id), clean(&e.kind), clean(&e.object)));
+    }
+    let transfers = reader.transfer_counts().map_err(failed)?;
+    if !transfers.is_empty() {
+        let counts: Vec<String> = transfers.iter().map(|(state, n)| format!("{n} {state}")).collect();
+        out.push_str(&format!("\ntransfers  {}\n", counts.join(", ")));
     }
     output::line(out.trim_end())
 }

@@ -265,6 +265,8 @@ pub struct Summary {
     pub last_event_ms: Option<i64>,
     /// Open alerts that nobody has acknowledged.
     pub alerts: i64,
+    /// Outgoing transfers that wait for a person.
+    pub transfers_need_person: i64,
 }
 
 /// Which way a page is sorted.

@@ -174,6 +174,10 @@ pub fn tabs(area: Rect, buf: &mut Buffer, look: Look<'_>, head: &Head<'_>) {
             2 if inbox.waiting > 0 => {
                 x = put(buf, area, x + 1, 0, &format!("[{}…]", number(inbox.waiting)), theme.warn)
             }
+            4 if head.summary.transfers_need_person > 0 => {
+                let chip = format!("[{}!]", number(head.summary.transfers_need_person));
+                x = put(buf, area, x + 1, 0, &chip, theme.err);
+            }
             _ => {}
         }
         if active && x > start && area.height > 1 {

@@ -39,6 +39,8 @@ impl Reader {
         let sql = "SELECT first_ms FROM events ORDER BY seq DESC LIMIT 1";
         summary.last_event_ms = self.conn.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
         summary.alerts = crate::store::alerts::unseen(&self.conn, self.live)?;
+        let transfers = self.transfer_counts()?;
+        summary.transfers_need_person = transfers.iter().filter(|(s, _)| s.needs_person()).map(|(_, n)| n).sum();
         Ok(summary)
     }
 }

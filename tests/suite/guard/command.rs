@@ -146,6 +146,9 @@ fn an_import_is_all_or_nothing() {
     let output = run(&bench, &["import", file, "--json"]);
     assert!(output.status.success() && output.stdout.iter().filter(|b| **b == b'\n').count() == 2);
     assert_eq!(bench.stripe.posts(), 2);
+    let mut status = Command::new(env!("CARGO_BIN_EXE_payout-ledger"));
+    let status = status.args(["status", "--json", "--db"]).arg(&bench.path).env("HOME", bench.path.parent().unwrap());
+    assert_eq!(json(&status.output().unwrap())["transfers"], serde_json::json!({ "sent": 2 }));
     let listed = run(&bench, &["list", "--state", "sent"]);
     assert_eq!(String::from_utf8(listed.stdout).unwrap().lines().count(), 2);
     assert!(String::from_utf8(run(&bench, &["send"]).stdout).unwrap().contains("nothing is due"));

@@ -44,11 +44,15 @@ fn press(app: &mut App, bench: &Bench, keys: &str) {
 
 /// The picture below the header.
 fn picture(app: &mut App, bench: &Bench, width: u16, height: u16) -> String {
+    rows(app, bench, width, height, 3)
+}
+
+fn rows(app: &mut App, bench: &Bench, width: u16, height: u16, from: u16) -> String {
     let area = Rect::new(0, 0, width, height);
     let mut buf = Buffer::empty(area);
     app.draw(area, &mut buf, bench.stripe.now_ms());
     let line = |y: u16| (0..width).map(|x| buf[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-    (3..height).map(line).collect::<Vec<_>>().join("\n")
+    (from..height).map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn bench() -> Bench {
@@ -84,6 +88,8 @@ fn states_and_detail() {
     let mut app = app(&bench, false, false);
     insta::assert_snapshot!("transfers_120x35", picture(&mut app, &bench, 120, 35));
     insta::assert_snapshot!("transfers_80x24", picture(&mut app, &bench, 80, 24));
+    assert!(rows(&mut app, &bench, 120, 35, 1).starts_with(" 1 Payouts"), "the tabs");
+    assert!(rows(&mut app, &bench, 120, 35, 1).contains("5 Transfers [2!]"));
     for (width, height) in [(60, 15), (40, 10), (300, 60), (1, 1)] {
         picture_of_any_size(&mut app, &bench, width, height);
     }
