@@ -71,9 +71,8 @@ impl Follower {
             Some(seq) => seq,
             None => begin(side)?,
         };
-        let came = side.came_after(from, STEP)?;
-        let last = came.last().map(|c| c.seq);
-        let wanted = wanted(side, self.mode, &came)?;
+        let (last, came) = side.came_after(from, STEP, self.mode == Mode::Fetch)?;
+        let wanted = wanted(&came);
         let any = !wanted.is_empty();
         for ((account, object), created) in wanted {
             let Ok(owner) = Owner::parse(&account) else { continue };
@@ -129,15 +128,12 @@ pub(super) fn begin(side: &Side) -> Result<i64, SideError> {
 }
 
 /// Each object once, with the newest second any of its events names when that second has to be waited for.
-fn wanted(side: &Side, mode: Mode, came: &[Came]) -> Result<BTreeMap<(String, String), i64>, SideError> {
+fn wanted(came: &[Came]) -> BTreeMap<(String, String), i64> {
     let mut wanted = BTreeMap::new();
     for event in came.iter().filter(|c| fetched::can_fetch(&c.object)) {
-        let tie = event.object.starts_with("po_") && side.is_ambiguous(&event.object)?;
-        if tie || event.thin || mode == Mode::Fetch {
-            let created = if tie { event.created } else { 0 };
-            let entry = wanted.entry((event.account.clone(), event.object.clone())).or_insert(created);
-            *entry = created.max(*entry);
-        }
+        let created = if event.tie { event.created } else { 0 };
+        let entry = wanted.entry((event.account.clone(), event.object.clone())).or_insert(created);
+        *entry = created.max(*entry);
     }
-    Ok(wanted)
+    wanted
 }

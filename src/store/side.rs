@@ -26,10 +26,6 @@ pub struct Side {
 /// An event that came in, as far as fetching needs to know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Came {
-    /// Arrival number.
-    pub seq: i64,
-    /// `evt_…`.
-    pub id: String,
     /// Whose.
     pub account: String,
     /// `po_…`, …; empty when it has none.
@@ -38,6 +34,8 @@ pub struct Came {
     pub created: i64,
     /// Whether it is a thin event, which says nothing itself.
     pub thin: bool,
+    /// Whether its payout has two different details in one second (R6).
+    pub tie: bool,
 }
 
 /// A balance of ours.
@@ -146,32 +144,31 @@ impl Side {
         Ok(self.conn().prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
-    /// Events after an arrival number, in order of arrival, at most `limit`; those we made ourselves are left out.
-    pub fn came_after(&self, seq: i64, limit: i64) -> Result<Vec<Came>, StoreError> {
+    /// The next `limit` events after an arrival number: the last one's number, and of all of them (or, without `all`, of those
+    /// that their payload cannot settle) what fetching needs to know. Those we made ourselves are left out.
+    pub fn came_after(&self, seq: i64, limit: i64, all: bool) -> Result<(Option<i64>, Vec<Came>), StoreError> {
         let conn = self.conn();
+        let last = "SELECT max(seq) FROM (SELECT seq FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2)";
+        let last: Option<i64> = conn.prepare_cached(last)?.query_row(params![seq, limit], |row| row.get(0))?;
+        let Some(last) = last else { return Ok((None, Vec::new())) };
         let mut statement = conn.prepare_cached(
-            "SELECT seq, id, account, object, created, state = 5 AND reason LIKE 'thin event%' FROM events
-             WHERE seq > ?1 AND livemode = ?2 AND id NOT GLOB 'fetched_*' ORDER BY seq LIMIT ?3",
+            "SELECT account, object, created, thin, tie FROM (
+               SELECT seq, account, object, created, coalesce(state = 5 AND reason LIKE 'thin event%', 0) AS thin,
+                 EXISTS (SELECT 1 FROM payouts p WHERE p.livemode = e.livemode AND p.id = e.object AND p.ambiguous = 1)
+                   AS tie
+               FROM events e WHERE seq > ?1 AND seq <= ?2 AND livemode = ?3 AND id NOT GLOB 'fetched_*')
+             WHERE ?4 OR thin OR tie ORDER BY seq",
         )?;
-        let rows = statement.query_map(params![seq, self.live, limit], |row| {
+        let rows = statement.query_map(params![seq, last, self.live, all], |row| {
             Ok(Came {
-                seq: row.get(0)?,
-                id: row.get(1)?,
-                account: row.get(2)?,
-                object: row.get(3)?,
-                created: row.get(4)?,
-                thin: row.get::<_, Option<bool>>(5)?.unwrap_or(false),
+                account: row.get(0)?,
+                object: row.get(1)?,
+                created: row.get(2)?,
+                thin: row.get(3)?,
+                tie: row.get(4)?,
             })
         })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Whether a payout has two different details in one second (R6).
-    pub fn is_ambiguous(&self, payout: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT ambiguous FROM payouts WHERE livemode = ?1 AND id = ?2";
-        let found =
-            self.conn().prepare_cached(sql)?.query_row(params![self.live, payout], |row| row.get(0)).optional()?;
-        Ok(found.unwrap_or(false))
+        Ok((Some(last), rows.collect::<Result<_, _>>()?))
     }
 
     /// An owner's payouts that can still change: pending, in transit, or paid with news since `since_ms`.

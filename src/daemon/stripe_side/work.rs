@@ -295,7 +295,10 @@ async fn confirms(work: Rc<Work>) {
             Ok(more) => {
                 pause = FIRST_PAUSE;
                 work.set(|s| s.confirmed = follower.confirmed.clone());
-                if !more && changed.changed().await.is_err() {
+                if more {
+                    continue;
+                }
+                if changed.changed().await.is_err() {
                     return;
                 }
                 // What comes within a moment is read together.
