@@ -122,6 +122,32 @@ pub fn headings(
     }
 }
 
+/// The style of a list's row, and its mark when it is the selected one.
+pub fn row(buf: &mut Buffer, area: Rect, y: u16, theme: &Theme, selected: bool) -> Style {
+    if !selected {
+        return theme.text;
+    }
+    buf.set_style(Rect { y: area.y + y, height: 1, ..area }, theme.selection);
+    put(buf, area, 0, y, "▌", theme.accent);
+    theme.selection
+}
+
+/// The cells of a row.
+pub fn cells<const N: usize>(
+    buf: &mut Buffer,
+    area: Rect,
+    y: u16,
+    columns: &[Column; N],
+    places: &[Option<(u16, u16)>],
+    cells: &[(String, Style); N],
+) {
+    for ((column, place), (text, style)) in columns.iter().zip(places).zip(cells) {
+        if let Some(place) = place {
+            cell(buf, area, *place, y, column, text, *style);
+        }
+    }
+}
+
 /// One cell.
 pub fn cell(buf: &mut Buffer, area: Rect, place: (u16, u16), y: u16, column: &Column, text: &str, style: Style) {
     let width = usize::from(place.1);

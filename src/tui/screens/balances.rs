@@ -14,7 +14,7 @@ use crate::tui::data::Data;
 use crate::tui::filter;
 use crate::tui::notices::Tone;
 use crate::tui::overlay::Overlay;
-use crate::tui::paint::{self, Column, fixed, put, right, rule, title};
+use crate::tui::paint::{self, Column, fixed, put, right, title};
 use crate::tui::screen::{Cx, Look, Screen};
 use crate::tui::text::{clock, cut, id};
 use crate::tui::window::{Rows, Window};
@@ -105,11 +105,7 @@ impl Balances {
             put(buf, inner, 0, 3, text, theme.muted);
         }
         for (y, (selected, row)) in (2..area.height).zip(self.window.visible(self.height)) {
-            if selected {
-                buf.set_style(Rect { y: area.y + y, height: 1, ..area }, theme.selection);
-                put(buf, area, 0, y, "▌", theme.accent);
-            }
-            let base = if selected { theme.selection } else { theme.text };
+            let base = paint::row(buf, area, y, theme, selected);
             let amount = |n: i64| Currency::parse(&row.currency).map_or_else(|_| n.to_string(), |c| c.amount(n));
             let (note, style) = note(row, look);
             let width = places[0].map_or(12, |p| usize::from(p.1));
@@ -122,11 +118,7 @@ impl Balances {
                 (amount(row.returned), base),
                 (note, style),
             ];
-            for ((column, place), (text, style)) in COLUMNS.iter().zip(&places).zip(&cells) {
-                if let Some(place) = place {
-                    paint::cell(buf, inner, *place, y, column, text, *style);
-                }
-            }
+            paint::cells(buf, inner, y, &COLUMNS, &places, &cells);
         }
     }
 
@@ -238,16 +230,10 @@ impl Screen for Balances {
     }
 
     fn draw(&mut self, area: Rect, buf: &mut Buffer, look: Look<'_>) {
-        let (list, detail) = split::panes(area);
+        let (list, detail) = split::divided(area, buf, look.theme);
         self.draw_list(list, buf, look);
         let Some(pane) = detail else { return };
-        let beside = split::beside(area);
-        if beside {
-            rule(buf, pane, look.theme.border);
-        } else {
-            paint::level(buf, pane, 0, look.theme.border);
-        }
-        self.draw_detail(split::inside(pane, beside), buf, look);
+        self.draw_detail(pane, buf, look);
     }
 
     fn act(&mut self, action: Action, cx: &mut Cx<'_>) -> Result<(), StoreError> {

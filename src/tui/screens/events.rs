@@ -115,11 +115,7 @@ impl EventsAndJournal {
             put(buf, inner, 0, 3, empty, theme.muted);
         }
         for (y, (selected, row)) in (2..area.height).zip(self.events.visible(self.height)) {
-            if selected {
-                buf.set_style(Rect { y: area.y + y, height: 1, ..area }, theme.selection);
-                put(buf, area, 0, y, "▌", theme.accent);
-            }
-            let base = if selected { theme.selection } else { theme.text };
+            let base = paint::row(buf, area, y, theme, selected);
             let (glyph, style) = theme.state(&row.state);
             let did = if row.state == State::Applied.as_str() {
                 row.effect.as_ref().or(row.reason.as_ref())
@@ -135,11 +131,7 @@ impl EventsAndJournal {
                 (id(&row.account, 14), base),
                 (did.cloned().unwrap_or_default(), base),
             ];
-            for ((column, place), (text, style)) in EVENTS.iter().zip(&places).zip(&cells) {
-                if let Some(place) = place {
-                    paint::cell(buf, inner, *place, y, column, text, *style);
-                }
-            }
+            paint::cells(buf, inner, y, &EVENTS, &places, &cells);
         }
     }
 
@@ -156,11 +148,7 @@ impl EventsAndJournal {
             if class == "claims" { format!("{} claims", id(owner, 14)) } else { id(owner, 16) }
         };
         for (y, (selected, row)) in (2..area.height).zip(self.journal.visible(self.height)) {
-            if selected {
-                buf.set_style(Rect { y: area.y + y, height: 1, ..area }, theme.selection);
-                put(buf, area, 0, y, "▌", theme.accent);
-            }
-            let base = if selected { theme.selection } else { theme.text };
+            let base = paint::row(buf, area, y, theme, selected);
             let path = format!("{} → {}", side(&row.from, &row.from_class), side(&row.to, &row.to_class));
             let width = places[1].map_or(14, |p| usize::from(p.1));
             let cells = [

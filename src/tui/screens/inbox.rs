@@ -17,7 +17,7 @@ use crate::tui::data::Data;
 use crate::tui::filter;
 use crate::tui::notices::Tone;
 use crate::tui::overlay::Overlay;
-use crate::tui::paint::{self, Column, fixed, put, right, rule, title};
+use crate::tui::paint::{self, Column, fixed, put, right, title};
 use crate::tui::screen::{Cx, Look, Screen};
 use crate::tui::text::{clean, clock, id, number};
 use crate::tui::window::{Rows, Window};
@@ -241,14 +241,10 @@ impl Inbox {
         }
         let end = area.height.saturating_sub(below);
         for (y, (selected, row)) in (2..end).zip(self.window.visible(self.height)) {
-            if selected {
-                buf.set_style(Rect { y: area.y + y, height: 1, ..area }, theme.selection);
-                put(buf, area, 0, y, "▌", theme.accent);
-            }
+            let base = paint::row(buf, area, y, theme, selected);
             if self.marked.contains(&row.id) {
                 put(buf, area, 1, y, "*", theme.accent);
             }
-            let base = if selected { theme.selection } else { theme.text };
             let (glyph, style) = theme.state(&row.state);
             let next = match (row.next_ms, row.state.as_str()) {
                 (Some(ms), _) => clock(ms, look.now_ms, look.zone),
@@ -264,11 +260,7 @@ impl Inbox {
                 (format!("{}/8", row.attempts), base),
                 (next, base),
             ];
-            for ((column, place), (text, style)) in COLUMNS.iter().zip(&places).zip(&cells) {
-                if let Some(place) = place {
-                    paint::cell(buf, inner, *place, y, column, text, *style);
-                }
-            }
+            paint::cells(buf, inner, y, &COLUMNS, &places, &cells);
         }
         if below > 0 {
             title(buf, area, end + 1, theme, "Recently settled by themselves", "");
@@ -295,17 +287,11 @@ impl Screen for Inbox {
     }
 
     fn draw(&mut self, area: Rect, buf: &mut Buffer, look: Look<'_>) {
-        let (list, detail) = split::panes(area);
+        let (list, detail) = split::divided(area, buf, look.theme);
         self.draw_list(list, buf, look);
         let Some(pane) = detail else { return };
-        let beside = split::beside(area);
-        if beside {
-            rule(buf, pane, look.theme.border);
-        } else {
-            paint::level(buf, pane, 0, look.theme.border);
-        }
         if let Some(detail) = &self.detail {
-            inbox_why::draw(split::inside(pane, beside), buf, look, detail, self.body.as_deref());
+            inbox_why::draw(pane, buf, look, detail, self.body.as_deref());
         }
     }
 

@@ -12,7 +12,7 @@ use crate::store::view::{Direction, Filter, Page, PayoutDetail, PayoutRow, Payou
 use crate::tui::action::{Action, Scope};
 use crate::tui::data::Data;
 use crate::tui::filter;
-use crate::tui::paint::{self, Column, fixed, put, rule, title};
+use crate::tui::paint::{self, Column, fixed, put, title};
 use crate::tui::screen::{Cx, Look, Screen};
 use crate::tui::text::{id, number, short_clock};
 use crate::tui::window::{Rows, Window};
@@ -142,12 +142,8 @@ impl Payouts {
             put(buf, inner, 0, 3, "No payout matches. esc clears the filter", theme.muted);
         }
         for (y, (selected, row)) in (2..area.height).zip(self.window.visible(self.height)) {
-            if selected {
-                buf.set_style(Rect { y: area.y + y, height: 1, ..area }, theme.selection);
-                put(buf, area, 0, y, "▌", theme.accent);
-            }
+            let base = paint::row(buf, area, y, theme, selected);
             let (glyph, style) = theme.status(&row.status);
-            let base = if selected { theme.selection } else { theme.text };
             let unposted = if row.posted { "" } else { "*" };
             let state = format!("{glyph} {}{unposted}", row.status);
             let last = short_clock(row.last_ms, look.now_ms, look.zone);
@@ -165,11 +161,7 @@ impl Payouts {
                 (row.events.to_string(), base),
                 (last, base),
             ];
-            for ((column, place), (text, style)) in COLUMNS.iter().zip(&places).zip(&cells) {
-                if let Some(place) = place {
-                    paint::cell(buf, inner, *place, y, column, text, *style);
-                }
-            }
+            paint::cells(buf, inner, y, &COLUMNS, &places, &cells);
         }
     }
 }
@@ -189,16 +181,10 @@ impl Screen for Payouts {
             page.draw(area, buf, look);
             return;
         }
-        let (list, detail) = split::panes(area);
+        let (list, detail) = split::divided(area, buf, look.theme);
         self.draw_list(list, buf, look);
         let (Some(pane), Some(detail)) = (detail, &self.detail) else { return };
-        let beside = split::beside(area);
-        if beside {
-            rule(buf, pane, look.theme.border);
-        } else {
-            paint::level(buf, pane, 0, look.theme.border);
-        }
-        payout::summary(split::inside(pane, beside), buf, look, detail);
+        payout::summary(pane, buf, look, detail);
     }
 
     fn act(&mut self, action: Action, cx: &mut Cx<'_>) -> Result<(), StoreError> {

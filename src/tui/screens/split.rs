@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde::Serialize;
 
@@ -10,7 +11,9 @@ use crate::tui::action::Action;
 use crate::tui::filter;
 use crate::tui::notices::Tone;
 use crate::tui::overlay::Overlay;
+use crate::tui::paint::{level, rule};
 use crate::tui::screen::Cx;
+use crate::tui::theme::Theme;
 use crate::tui::window::{Rows, Window};
 
 /// List and detail: side by side from 110 columns, one over the other from 80, else the list alone.
@@ -28,18 +31,19 @@ pub fn panes(area: Rect) -> (Rect, Option<Rect>) {
     }
 }
 
-/// Whether the detail stands beside the list.
-pub fn beside(area: Rect) -> bool {
-    area.width >= 110
-}
-
-/// The inside of a detail pane, after its rule.
-pub fn inside(detail: Rect, beside: bool) -> Rect {
-    if beside {
-        Rect { x: detail.x + 2, width: detail.width.saturating_sub(2), ..detail }
-    } else {
-        Rect { y: detail.y + 1, height: detail.height.saturating_sub(1), ..detail }
-    }
+/// The same with the rule between them drawn; the detail is what is inside of it.
+pub fn divided(area: Rect, buf: &mut Buffer, theme: &Theme) -> (Rect, Option<Rect>) {
+    let (list, detail) = panes(area);
+    let inside = detail.map(|pane| {
+        if area.width >= 110 {
+            rule(buf, pane, theme.border);
+            Rect { x: pane.x + 2, width: pane.width.saturating_sub(2), ..pane }
+        } else {
+            level(buf, pane, 0, theme.border);
+            Rect { y: pane.y + 1, height: pane.height.saturating_sub(1), ..pane }
+        }
+    });
+    (list, inside)
 }
 
 /// Moves the selection; false when the action is no move.

@@ -21,7 +21,7 @@ use crate::tui::data::Data;
 use crate::tui::filter;
 use crate::tui::notices::Tone;
 use crate::tui::overlay::Overlay;
-use crate::tui::paint::{self, Column, fixed, put, right, rule, title};
+use crate::tui::paint::{self, Column, fixed, put, right, title};
 use crate::tui::screen::{Cx, Look, Screen};
 use crate::tui::text::{id, number};
 use crate::tui::theme::Theme;
@@ -123,11 +123,7 @@ impl Transfers {
             put(buf, inner, 0, 3, "No order matches. esc clears the filter", theme.muted);
         }
         for (y, (selected, row)) in (2..area.height).zip(self.window.visible(self.height)) {
-            if selected {
-                buf.set_style(Rect { y: area.y + y, height: 1, ..area }, theme.selection);
-                put(buf, area, 0, y, "▌", theme.accent);
-            }
-            let base = if selected { theme.selection } else { theme.text };
+            let base = paint::row(buf, area, y, theme, selected);
             let (glyph, style) = state(theme, row.intent.state);
             let shown = Shown::new(row);
             let cells = [
@@ -138,11 +134,7 @@ impl Transfers {
                 (format!("v{}", shown.version), base),
                 (shown.what_we_know, base),
             ];
-            for ((column, place), (text, style)) in COLUMNS.iter().zip(&places).zip(&cells) {
-                if let Some(place) = place {
-                    paint::cell(buf, inner, *place, y, column, text, *style);
-                }
-            }
+            paint::cells(buf, inner, y, &COLUMNS, &places, &cells);
         }
     }
 
@@ -246,17 +238,11 @@ impl Screen for Transfers {
     }
 
     fn draw(&mut self, area: Rect, buf: &mut Buffer, look: Look<'_>) {
-        let (list, detail) = split::panes(area);
+        let (list, detail) = split::divided(area, buf, look.theme);
         self.draw_list(list, buf, look);
         let Some(pane) = detail else { return };
-        let beside = split::beside(area);
-        if beside {
-            rule(buf, pane, look.theme.border);
-        } else {
-            paint::level(buf, pane, 0, look.theme.border);
-        }
         if let Some(detail) = &self.detail {
-            transfer::draw(split::inside(pane, beside), buf, look, detail);
+            transfer::draw(pane, buf, look, detail);
         }
     }
 
