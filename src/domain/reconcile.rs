@@ -109,7 +109,11 @@ impl Finding {
     pub fn line(&self) -> String {
         let or_none = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
         let head = format!("{}: {} of {}", self.kind, self.object, self.account);
-        format!("{head}: Stripe has {}, we have {}", or_none(&self.there), or_none(&self.here))
+        let line = format!("{head}: Stripe has {}, we have {}", or_none(&self.there), or_none(&self.here));
+        match (self.unexplained, self.object.strip_prefix("balance ")) {
+            (Some(amount), Some(code)) => format!("{line}; no event explains {}", money::show(code, amount)),
+            _ => line,
+        }
     }
 }
 
@@ -245,6 +249,7 @@ mod tests {
         let found = compare_balances(&[row(5, 5, false), row(900, 1000, false), row(1, 2, true)]);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].unexplained, found[0].object.as_str()), (Some(-100), "balance jpy"));
+        assert!(found[0].line().ends_with("we have 1,000 JPY; no event explains -100 JPY"), "{}", found[0].line());
     }
 
     #[test]

@@ -24,6 +24,14 @@ pub fn tell(notices: &mut Notices, before: &Status, after: &Status) {
     if after.unopened > before.unopened && after.key.is_some() {
         notices.say(Tone::Warn, "a payout lacks money from before the first event: O opens the balances from Stripe");
     }
+    if after.confirmed.unknown > before.confirmed.unknown {
+        notices.say(Tone::Warn, "Stripe does not know an object (simulated, or another account's): its payload stands");
+    }
+    for (was, is) in [(&before.confirmed.why, &after.confirmed.why), (&before.webhook, &after.webhook)] {
+        if let Some(why) = is.as_ref().filter(|_| is != was) {
+            notices.say(Tone::Error, why.clone());
+        }
+    }
     let state = |status: &Status| status.listen.as_ref().map(|l| l.state.to_string());
     if state(before) != state(after)
         && let Some(text) = state(after)

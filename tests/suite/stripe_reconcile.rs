@@ -88,7 +88,7 @@ async fn a_lost_webhook_is_found_repaired_and_the_finding_resolves() {
         [
             "status differs: po_1 of platform: Stripe has failed, we have pending",
             "missing here: po_3 of platform: Stripe has paid, 10.00 USD, we have nothing",
-            "balance differs: balance usd of platform: Stripe has 60.00 USD, we have 50.00 USD",
+            "balance differs: balance usd of platform: Stripe has 60.00 USD, we have 50.00 USD; no event explains 10.00 USD",
         ]
     );
     assert_eq!(found.recorded.opened, 3);

@@ -147,6 +147,8 @@ fn what_the_api_came_to_is_said_once() {
         (with(|s| s.reconcile = Progress::Failed(1, "Stripe failed".into())), "✗ reconcile: Stripe failed"),
         (with(|s| s.trouble = Some("the API key is a live key".into())), "✗ the API key is a live key"),
         (with(|s| s.unopened = 1), "! a payout lacks money from before the first event: O opens"),
+        (with(|s| s.confirmed.unknown = 1), "! Stripe does not know an object (simulated"),
+        (with(|s| s.webhook = Some("--alert-webhook answered 500".into())), "✗ --alert-webhook answered 500"),
         (with(|s| s.openings = Progress::Done(1, "2 opened".into())), "✓ opening balances: 2 opened"),
     ] {
         app.stripe_news(None, Some(status.clone()));

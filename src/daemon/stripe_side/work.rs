@@ -293,7 +293,9 @@ async fn confirms(work: Rc<Work>) {
     loop {
         match follower.step(client, &work.side, &mut intake).await {
             Ok(more) => {
-                pause = FIRST_PAUSE;
+                if pause > FIRST_PAUSE {
+                    (pause, follower.confirmed.why) = (FIRST_PAUSE, None);
+                }
                 work.set(|s| s.confirmed = follower.confirmed.clone());
                 if more {
                     continue;
