@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::stripe::simulate::Envelope;
-use crate::stripe::simulate::objects::{Payout, charge, refund, transfer};
+use crate::stripe::simulate::objects::{Payout, charge, transfer};
 
 /// One delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub const SCENARIOS: [Scenario; 8] = [
     Scenario { name: "returned", about: "paid, and four days later sent back", ends_stuck: false, build: returned },
     Scenario {
         name: "deadlock",
-        about: "a refund and a reversal that need each other",
+        about: "a reversal and a transfer that need each other",
         ends_stuck: false,
         build: deadlock,
     },
@@ -164,15 +164,17 @@ fn returned(s: &mut Script) {
     late.into_iter().for_each(|body| s.deliver(1, body));
 }
 
-/// R5: nothing that waits can go alone; together they can.
+/// R5: nothing that waits can go alone; together they can. The payout took the seller's all, so the reversal needs the
+/// second transfer, and that needs the reversal.
 fn deadlock(s: &mut Script) {
     let charge = s.charge(10_000, 0);
-    let transfer_created = s.transfer(10_000, 10);
-    let reversed = transfer(&s.id("tr"), 10_000, "usd", s.now + 10, SELLER, &[4_000]);
-    let reversed = s.event("transfer.reversed", None, 20, reversed);
-    let object = refund(&s.id("re"), 4_000, "usd", s.now + 30, &s.id("ch"), "succeeded");
-    let refunded = s.event("refund.created", None, 30, object);
-    for body in [&charge, &reversed, &refunded, &transfer_created] {
+    let first = s.transfer(10_000, 10);
+    let payout = s.payout(10_000, &[("payout.created", "pending", 20)]);
+    let object = transfer(&s.id("tr"), 10_000, "usd", s.now + 10, SELLER, &[4_000]);
+    let reversed = s.event("transfer.reversed", None, 30, object);
+    let object = transfer(&format!("{}b", s.id("tr")), 4_000, "usd", s.now + 40, SELLER, &[]);
+    let second = s.event("transfer.created", None, 40, object);
+    for body in [&charge, &first, &payout[0], &reversed, &second] {
         s.deliver(1, body);
     }
 }

@@ -5,6 +5,7 @@
 mod chaos;
 mod contract;
 mod crash;
+mod full_disk;
 mod guard;
 mod layers;
 mod property;

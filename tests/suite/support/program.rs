@@ -26,12 +26,7 @@ impl Serve {
     pub fn start(database: &Path, secret: &str, more: &[&str]) -> Self {
         let mut command = program(database);
         command.args(["serve", "--addr", "127.0.0.1:0"]).args(more).env("STRIPE_WEBHOOK_SECRET", secret);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let addr = line.trim().strip_prefix("listening on http://").and_then(|l| l.strip_suffix("/webhook"));
-        let addr = addr.unwrap_or_else(|| panic!("first line {line:?}")).parse().unwrap();
-        Self { child, addr }
+        listening(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
     }
 
     /// SIGKILL.
@@ -46,6 +41,15 @@ impl Serve {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         self.child.wait().unwrap().success()
     }
+}
+
+/// A child whose first line says where it listens.
+pub fn listening(mut child: Child) -> Serve {
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let addr = line.trim().strip_prefix("listening on http://").and_then(|l| l.strip_suffix("/webhook"));
+    let addr = addr.unwrap_or_else(|| panic!("first line {line:?}")).parse().unwrap();
+    Serve { child, addr }
 }
 
 impl Drop for Serve {
