@@ -1,6 +1,7 @@
 //! The Stripe side beside a running daemon: one thread with its own runtime, so that neither the receiver nor the writer
 //! ever waits for the API. Its state is shared for the header; keys and timers tell it what to do.
 
+mod attention;
 mod child;
 mod work;
 
