@@ -215,6 +215,26 @@ async fn a_gap_asks_the_active_accounts_of_a_large_platform_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silence_is_an_alert_until_something_comes() {
+    let stripe = stripe_with_events(1);
+    let running = Running::start(Some(stripe.client().await), |options| {
+        options.backfill_at_start = false;
+        options.silent_after = 1;
+    });
+    running.until(|s| s.alerts == 1).await;
+    let kind = "SELECT count(*) FROM alerts WHERE kind = 'silent' AND cleared_ms IS NULL";
+    assert_eq!(count(&running.database(), kind), 1);
+    running.side.ask(Command::Backfill);
+    // The event that came is a failed payout: one alert goes, another comes.
+    running.until(|s| matches!(s.backfill, Progress::Done(..))).await;
+    let began = Instant::now();
+    while count(&running.database(), kind) > 0 {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deliveries_go_on_while_the_api_is_broken() {
     let stripe = stripe_with_events(3);
     stripe.held().broken_from = Some((0, Fault::Status(500)));

@@ -14,15 +14,17 @@ use crate::domain::owner::Owner;
 
 /// How often payouts are looked at for lateness, and the list of alerts refreshed without any news.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
-/// How often Stripe is asked whether it has newer events.
-const SILENCE_EVERY: Duration = Duration::from_secs(300);
+/// How often Stripe is asked whether it has newer events, at the most and at the least: seconds.
+const SILENCE_EVERY: (u64, u64) = (1, 300);
 
 /// Asks whether Stripe has newer events than we: then something between Stripe and us is broken.
 pub(super) async fn silence(work: Rc<Work>) {
     let Some(client) = &work.options.client else { return };
     let platform = Owner::platform();
+    let half = u64::try_from(work.options.silent_after / 2).unwrap_or(0);
+    let every = Duration::from_secs(half.clamp(SILENCE_EVERY.0, SILENCE_EVERY.1));
     loop {
-        sleep(SILENCE_EVERY).await;
+        sleep(every).await;
         let Ok(there) = client.newest_event(&platform).await else { continue };
         let Ok(here) = work.side.newest_created(&platform) else { continue };
         let silent = alert::silent(there, here, now_ms() / 1000, work.options.silent_after);
