@@ -2,6 +2,7 @@
 
 use super::backoff::Backoff;
 use super::intent::{Claim, Intent, Phase, State};
+use super::key::may_be_forgotten;
 
 /// How old a lookup may be when its POST is written down, milliseconds. Our record and the key cover the time between.
 const FRESH_MS: i64 = 600_000;
@@ -78,7 +79,9 @@ impl Intent {
         }
         let claim =
             self.claim.clone().map(|c| Claim { phase: Phase::Posting, until_ms: now_ms.saturating_add(lease.ms), ..c });
-        Ok(Self { claim, key_first_ms: Some(self.key_first_ms.unwrap_or(now_ms)), ..self.clone() })
+        // A key that Stripe may have forgotten begins a new life with this POST.
+        let known = self.key_first_ms.filter(|_| !may_be_forgotten(self.key_first_ms, now_ms));
+        Ok(Self { claim, key_first_ms: Some(known.unwrap_or(now_ms)), ..self.clone() })
     }
 
     /// A dead letter, when this claim was taken over once too often.
@@ -97,6 +100,7 @@ impl Intent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::transfer::key::KEY_KEPT_MS;
 
     const LEASE: Lease = Lease { ms: 100 };
 
@@ -111,6 +115,17 @@ mod tests {
         let taken = posting.claimed("b", 110, LEASE).unwrap();
         assert!(taken.doubt);
         assert_eq!(taken.posting(1, 0, 111, LEASE), Err(Refusal::Lost), "the first one came back too late");
+    }
+
+    #[test]
+    fn a_key_that_may_be_forgotten_is_first_used_again() {
+        let posted = |first_ms, now_ms| {
+            let intent = Intent { key_first_ms: Some(first_ms), ..Intent::new(0) };
+            let claimed = intent.claimed("a", now_ms, LEASE).unwrap();
+            claimed.posting(1, now_ms, now_ms, LEASE).unwrap().key_first_ms
+        };
+        assert_eq!(posted(5, 4 + KEY_KEPT_MS), Some(5));
+        assert_eq!(posted(5, 5 + KEY_KEPT_MS), Some(5 + KEY_KEPT_MS));
     }
 
     #[test]

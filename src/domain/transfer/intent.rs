@@ -152,7 +152,7 @@ pub struct Intent {
     pub fence: i64,
     /// The claim in force.
     pub claim: Option<Claim>,
-    /// When this version's key was first sent, unix milliseconds.
+    /// When this version's key was first sent, as far as Stripe can still know it, unix milliseconds.
     pub key_first_ms: Option<i64>,
     /// `tr_…`.
     pub transfer: Option<String>,
