@@ -3,13 +3,10 @@
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::time::Duration;
 
 use payout_ledger::daemon::now_ms;
-use payout_ledger::daemon::pipeline;
 use payout_ledger::daemon::secrets::Secrets;
 use payout_ledger::daemon::start::{Daemon, Options, StartError};
-use payout_ledger::domain::retry::Profile;
 use payout_ledger::store::error::StoreError;
 use payout_ledger::store::schema;
 use payout_ledger::stripe::signature::Secret;
@@ -24,18 +21,7 @@ fn options(dir: &Path, secret: Option<&str>) -> Options {
     if let Some(secret) = secret {
         secrets.add(&SecretString::from(secret.to_owned())).unwrap();
     }
-    Options {
-        addr: SocketAddr::from(([127, 0, 0, 1], 0)),
-        pipeline: pipeline::Options {
-            database: dir.join("ledger.db"),
-            live: false,
-            profile: Profile::default(),
-            sweep_every: Duration::from_millis(50),
-        },
-        secrets,
-        allow_unsigned: false,
-        tap: None,
-    }
+    Options { secrets, ..crate::support::daemon::options(dir) }
 }
 
 fn event(id: &str) -> Vec<u8> {

@@ -253,17 +253,7 @@ impl Screen for Balances {
                 ask_opening(cx, &account, &currency);
             }
             Action::Export => split::export(cx, "balances", &self.window.rows),
-            Action::Copy => {
-                if let Some(row) = self.window.current() {
-                    split::copy(cx, &row.account);
-                }
-            }
-            Action::CopyJson => {
-                if let Some(row) = self.window.current() {
-                    split::copy_json(cx, row);
-                }
-            }
-            _ => cx.unused = true,
+            other => split::on_row(cx, other, self.window.current(), |row| (&row.account, "", "")),
         }
         Ok(())
     }

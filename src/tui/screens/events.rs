@@ -234,32 +234,10 @@ impl Screen for EventsAndJournal {
             }
             Action::Export if self.in_journal => split::export(cx, "journal", &self.journal.rows),
             Action::Export => split::export(cx, "events", &self.events.rows),
-            Action::Copy => {
-                let id = if self.in_journal {
-                    self.journal.current().map(|row| row.object.clone())
-                } else {
-                    self.events.current().map(|row| row.id.clone())
-                };
-                if let Some(id) = id {
-                    split::copy(cx, &id);
-                }
+            other if self.in_journal => {
+                split::on_row(cx, other, self.journal.current(), |row| (&row.object, "", ""));
             }
-            Action::CopyJson if self.in_journal => {
-                if let Some(row) = self.journal.current() {
-                    split::copy_json(cx, row);
-                }
-            }
-            Action::CopyJson => {
-                if let Some(row) = self.events.current() {
-                    split::copy_json(cx, row);
-                }
-            }
-            Action::Dashboard if !self.in_journal => {
-                if let Some(row) = self.events.current() {
-                    split::dashboard(cx, &row.account, &row.object);
-                }
-            }
-            _ => cx.unused = true,
+            other => split::on_row(cx, other, self.events.current(), |row| (&row.id, &row.account, &row.object)),
         }
         Ok(())
     }

@@ -352,22 +352,7 @@ impl Screen for Inbox {
                 }
             }
             Action::Export => split::export(cx, "inbox", &self.window.rows),
-            Action::Copy => {
-                if let Some(row) = self.window.current() {
-                    split::copy(cx, &row.id);
-                }
-            }
-            Action::CopyJson => {
-                if let Some(row) = self.window.current() {
-                    split::copy_json(cx, row);
-                }
-            }
-            Action::Dashboard => {
-                if let Some(row) = self.window.current() {
-                    split::dashboard(cx, &row.account, &row.object);
-                }
-            }
-            _ => cx.unused = true,
+            other => split::on_row(cx, other, self.window.current(), |row| (&row.id, &row.account, &row.object)),
         }
         Ok(())
     }

@@ -230,27 +230,12 @@ impl Screen for Payouts {
                 self.restart(cx.data)?;
             }
             Action::Export => split::export(cx, "payouts", &self.window.rows),
-            Action::Copy => {
-                if let Some(row) = self.window.current() {
-                    split::copy(cx, &row.id);
-                }
-            }
-            Action::CopyJson => {
-                if let Some(row) = self.window.current() {
-                    split::copy_json(cx, row);
-                }
-            }
-            Action::Dashboard => {
-                if let Some(row) = self.window.current() {
-                    split::dashboard(cx, &row.account, &row.id);
-                }
-            }
             Action::Raw => {
                 if let Some(event) = self.detail.as_ref().and_then(|d| d.timeline.last()) {
                     split::raw(cx, event.seq, &event.id)?;
                 }
             }
-            _ => cx.unused = true,
+            other => split::on_row(cx, other, self.window.current(), |row| (&row.id, &row.account, &row.id)),
         }
         Ok(())
     }

@@ -90,6 +90,27 @@ pub fn copy(cx: &mut Cx<'_>, text: &str) {
     cx.copied = Some(text.to_owned());
 }
 
+/// What every list does with its selected row, `object` and `account` being what the dashboard knows: copies its id or
+/// all of it, or the dashboard's address. What it does not know it leaves with `cx.unused`.
+pub fn on_row<T: Serialize>(
+    cx: &mut Cx<'_>,
+    action: Action,
+    row: Option<&T>,
+    parts: impl Fn(&T) -> (&str, &str, &str),
+) {
+    let Some(row) = row else {
+        cx.unused = true;
+        return;
+    };
+    let (id, account, object) = parts(row);
+    match action {
+        Action::Copy => copy(cx, id),
+        Action::CopyJson => copy_json(cx, row),
+        Action::Dashboard if !object.is_empty() => dashboard(cx, account, object),
+        _ => cx.unused = true,
+    }
+}
+
 /// Copies a row as JSON.
 pub fn copy_json(cx: &mut Cx<'_>, row: &impl Serialize) {
     if let Ok(text) = serde_json::to_string(row) {
