@@ -157,8 +157,14 @@ pub fn guards(detail: &TransferDetail) -> [(&'static str, String); 5] {
         None if takeovers > 0 => format!("{} claims, {takeovers} taken over", intent.fence),
         None => format!("{} claims", intent.fence),
     };
-    let adopted = detail.history.iter().any(|line| line.what == What::Lookup && line.state == "adopted");
-    let looked = if adopted { "found and adopted".to_owned() } else { format!("looked before each of {posts} POSTs") };
+    let found = |state: &str| detail.history.iter().any(|line| line.what == What::Lookup && line.state == state);
+    let looked = match posts {
+        _ if found("adopted") => "found and adopted".to_owned(),
+        _ if found("conflict") => "found what was not ordered".to_owned(),
+        0 => "no POST yet".to_owned(),
+        1 => "looked before the POST".to_owned(),
+        n => format!("looked before each of {n} POSTs"),
+    };
     let key = idempotency_key(order, intent.version);
     let key = if intent.spent { format!("{key}: spent, a retry uses v{}", intent.version + 1) } else { key };
     let events = detail.events.iter().map(|event| event.deliveries).sum::<i64>();
