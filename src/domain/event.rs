@@ -87,7 +87,10 @@ struct Data<'a> {
 /// reading only; what is stored stays as it was signed.
 pub fn parse(body: &[u8]) -> Result<Event, NotAnEvent> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let text = String::from_utf8_lossy(body);
+    let text = match std::str::from_utf8(body) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(body),
+    };
     if let Ok(wire) = serde_json::from_str::<Wire<'_>>(&text) {
         let event = from_wire(&wire);
         if !matches!(event.content, Content::Problem(_)) {

@@ -8,7 +8,7 @@ use crate::store::counters;
 use crate::store::error::StoreError;
 
 /// What must hold, and a query for the rows where it does not.
-const CHECKS: [(&str, &str); 12] = [
+const CHECKS: [(&str, &str); 13] = [
     (
         "a balance is not the sum of its legs",
         "WITH sides AS (
@@ -93,6 +93,11 @@ const CHECKS: [(&str, &str); 12] = [
         "a payout's number of events is wrong",
         "SELECT p.id || ' says ' || p.events FROM payouts p WHERE p.events <> (
            SELECT count(*) FROM events e WHERE e.object = p.id AND e.object <> '' AND e.livemode = p.livemode AND e.type GLOB 'payout.*')",
+    ),
+    (
+        "a leg's event is not here",
+        "SELECT j.object || ' ' || j.leg FROM journal j WHERE j.event IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = j.event)",
     ),
     ("a reference points nowhere", "SELECT \"table\" || ' row ' || ifnull(rowid, '') FROM pragma_foreign_key_check"),
 ];
