@@ -63,7 +63,10 @@ pub fn run(args: &ChaosArgs, common: &Common) -> Result<(), Failure> {
             send_again(&mut forwards, &run, &failed, rows.len(), again, common.json)
         }
         ChaosCommand::Replay(again) => {
-            let sent: Vec<Forward> = rows.iter().filter(|f| f.nth.is_some()).cloned().collect();
+            // What was retried later is no part of the order.
+            let mut seen = std::collections::BTreeSet::new();
+            let is_first = |f: &&Forward| f.nth.is_some() && seen.insert((f.arrival, f.copy));
+            let sent: Vec<Forward> = rows.iter().filter(is_first).cloned().collect();
             let seed = run.seed.parse().unwrap_or_default();
             let target = again.to.as_deref().unwrap_or(&run.target);
             let begun = forwards.begin(now_ms(), target, seed, &format!("replay of run {}", run.id));

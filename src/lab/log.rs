@@ -13,6 +13,7 @@ use super::case::Case;
 use crate::domain::event::{self, Content};
 use crate::domain::payout::Status;
 use crate::domain::strategy::{Change, Delivery, Event, Sender, View, stripe};
+use crate::store::view::EventRow;
 
 /// A row as `events --json` prints it. Only what the lab needs.
 #[derive(Deserialize)]
@@ -78,6 +79,25 @@ pub fn arrivals(name: &str, mut arrived: Vec<(i64, Vec<u8>)>) -> Option<Case> {
         arrived.into_iter().filter_map(|(ms, body)| Some((Some(ms), Arc::new(read(&body)?)))).collect();
     let left_out = total - deliveries.len();
     (!deliveries.is_empty()).then(|| case(name, deliveries, left_out, true))
+}
+
+/// A payout's events as the timeline has them. Its times are milliseconds, so that short disorder is measured too.
+pub fn timeline(rows: &[EventRow]) -> Option<Case> {
+    let mut arrived: Vec<(Option<i64>, Arc<Event>)> = Vec::new();
+    for row in rows {
+        let (id, object, status) = (row.id.clone(), row.object.clone(), row.status.clone());
+        let (created, first_ms, last_ms, deliveries) = (row.created, row.first_ms, row.last_ms, row.deliveries);
+        let Some(event) = row_event(&Row { id, object, created, status, first_ms, last_ms, deliveries }) else {
+            continue;
+        };
+        let event = Arc::new(event);
+        if deliveries > 1 {
+            arrived.push((Some(last_ms.saturating_mul(1_000)), event.clone()));
+        }
+        arrived.push((Some(first_ms.saturating_mul(1_000)), event));
+    }
+    arrived.sort_by_key(|(ms, _)| *ms);
+    (!arrived.is_empty()).then(|| case("timeline", arrived, 0, false))
 }
 
 fn case(name: &str, arrived: Vec<(Option<i64>, Arc<Event>)>, left_out: usize, stripe_events: bool) -> Case {

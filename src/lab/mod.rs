@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod compare;
+pub mod counterfactual;
 pub mod demo;
 pub mod guards;
 pub mod history;

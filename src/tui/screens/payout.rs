@@ -254,8 +254,8 @@ impl Page {
         now.extend(strip_spans(lanes::now(&detail.row.status, lane, theme)));
         now.push(Span::styled(format!(" {}", detail.row.status), theme.heading));
         put_line(buf, area, y, &Line::from(now));
-        if let Some(theirs) = lanes::last_write_wins(&detail.timeline, &detail.row.status) {
-            put(buf, area, 3, y + 1, &format!("last write wins would show {theirs} now ≠"), theme.warn);
+        for (y, line) in (y + 1..y + 3).zip(crate::lab::counterfactual::lines(&detail.timeline)) {
+            put(buf, area, 3, y, &line, theme.warn);
         }
         y += 3;
         let left = Rect {
