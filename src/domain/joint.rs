@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::book::{Blocked, Book};
 use super::engine::{Engine, finish};
-use super::guard::{self, Account, Balance, Changes, Mode, Refusal};
+use super::guard::{self, Account, Balance, Changes, Mode};
 
 /// Pulls per sweep at the most, so that thousands of hopeless rows cost a bounded time.
 const PULLS: usize = 20_000;
@@ -54,8 +54,9 @@ fn find_group<B: Book>(book: &mut B, rows: Vec<Blocked>) -> Result<Option<Vec<Bl
             balances.insert(account.clone(), book.balance(account)?);
         }
     }
-    let all: Vec<usize> = (0..waiting.len()).collect();
-    if short(&waiting, &balances, &all).is_empty() {
+    let mut all = Group::new(&waiting, &balances);
+    (0..waiting.len()).for_each(|i| all.add(i));
+    if all.is_legal() {
         return Ok(Some(waiting.into_iter().map(|w| w.row).collect()));
     }
     let mut creditors: BTreeMap<&Account, Vec<usize>> = BTreeMap::new();
@@ -68,47 +69,86 @@ fn find_group<B: Book>(book: &mut B, rows: Vec<Blocked>) -> Result<Option<Vec<Bl
     }
     let mut pulls = 0;
     for first in 0..waiting.len() {
-        let mut group = vec![first];
-        loop {
-            let lacking = short(&waiting, &balances, &group);
-            if lacking.is_empty() {
-                group.sort_unstable();
-                return Ok(Some(group.into_iter().map(|i| waiting[i].row.clone()).collect()));
-            }
-            let helpers = lacking.iter().filter_map(|account| creditors.get(account)).flatten();
-            let Some(next) = helpers.copied().filter(|i| !group.contains(i)).min() else { break };
+        let mut group = Group::new(&waiting, &balances);
+        group.creditors = Some(&creditors);
+        group.add(first);
+        while !group.is_legal() {
+            let Some(next) = group.helper() else { break };
             pulls += 1;
             if pulls > PULLS {
                 return Ok(None);
             }
-            group.push(next);
+            group.add(next);
+        }
+        if group.is_legal() {
+            return Ok(Some(group.members.into_iter().map(|i| waiting[i].row.clone()).collect()));
         }
     }
     Ok(None)
 }
 
-/// The balances that this group's net would leave illegal. Strict where a member with attempts left debits.
-fn short(waiting: &[Waiting], balances: &BTreeMap<Account, Balance>, group: &[usize]) -> Vec<Account> {
-    let mut net: BTreeMap<&Account, (Option<Balance>, Mode)> = BTreeMap::new();
-    for &i in group {
-        for (account, change) in &waiting[i].net {
-            let entry = net.entry(account).or_insert((Some(Balance::default()), Mode::Released));
+/// A group that grows one event at a time; each step costs only the balances that the event touches.
+struct Group<'a> {
+    waiting: &'a [Waiting],
+    balances: &'a BTreeMap<Account, Balance>,
+    /// Who would credit each balance, oldest first.
+    creditors: Option<&'a BTreeMap<&'a Account, Vec<usize>>>,
+    members: BTreeSet<usize>,
+    /// The members' net per balance (none beyond 64 bits). Strict where a member with attempts left debits.
+    net: BTreeMap<&'a Account, (Option<Balance>, Mode)>,
+    /// The balances that this net would leave illegal.
+    lacking: BTreeSet<&'a Account>,
+    /// The oldest creditor of each lacking balance that was not asked yet, and how many were.
+    helpers: BTreeSet<(usize, &'a Account)>,
+    asked: BTreeMap<&'a Account, usize>,
+}
+
+impl<'a> Group<'a> {
+    fn new(waiting: &'a [Waiting], balances: &'a BTreeMap<Account, Balance>) -> Self {
+        let (members, net, lacking) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
+        let (helpers, asked) = (BTreeSet::new(), BTreeMap::new());
+        Self { waiting, balances, creditors: None, members, net, lacking, helpers, asked }
+    }
+
+    fn is_legal(&self) -> bool {
+        self.lacking.is_empty()
+    }
+
+    fn add(&mut self, i: usize) {
+        self.members.insert(i);
+        let waiting: &'a Waiting = &self.waiting[i];
+        for (account, change) in &waiting.net {
+            let entry = self.net.entry(account).or_insert((Some(Balance::default()), Mode::Released));
             entry.0 = entry.0.and_then(|sum| sum.plus(*change));
-            if !waiting[i].row.is_released() && change.total() < 0 {
+            if !waiting.row.is_released() && change.total() < 0 {
                 entry.1 = Mode::Strict;
+            }
+            let before = self.balances.get(account).copied().unwrap_or_default();
+            let legal = entry.0.is_some_and(|change| guard::check(account, before, change, entry.1).is_ok());
+            let next = self.next_creditor(account);
+            if legal && self.lacking.remove(account) {
+                next.map(|next| self.helpers.remove(&(next, account)));
+            } else if !legal && self.lacking.insert(account) {
+                next.map(|next| self.helpers.insert((next, account)));
             }
         }
     }
-    net.into_iter()
-        .filter(|(account, (change, mode))| {
-            let before = balances.get(*account).copied().unwrap_or_default();
-            match change {
-                None => true,
-                Some(change) => {
-                    matches!(guard::check(account, before, *change, *mode), Err(Refusal::Needs(_) | Refusal::Broken(_)))
-                }
+
+    fn next_creditor(&self, account: &'a Account) -> Option<usize> {
+        self.creditors?.get(account)?.get(self.asked.get(account).copied().unwrap_or_default()).copied()
+    }
+
+    /// The oldest event outside the group that would credit what it lacks.
+    fn helper(&mut self) -> Option<usize> {
+        while let Some((i, account)) = self.helpers.pop_first() {
+            *self.asked.entry(account).or_default() += 1;
+            if let Some(next) = self.next_creditor(account) {
+                self.helpers.insert((next, account));
             }
-        })
-        .map(|(account, _)| account.clone())
-        .collect()
+            if !self.members.contains(&i) {
+                return Some(i);
+            }
+        }
+        None
+    }
 }

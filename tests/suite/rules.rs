@@ -312,3 +312,17 @@ fn ten_thousand_hopeless_rows_starve_nobody() {
     monitor.sweep(10_000_000);
     assert!(began.elapsed().as_secs() < 60, "a sweep over hopeless rows ends");
 }
+
+#[test]
+fn thousands_that_could_help_each_other_cost_a_bounded_time() {
+    // The payout could be funded by any of the transfers, and none of those by anything.
+    let mut monitor = Monitor::new(false, Profile::default());
+    monitor.deliver(&payout("po_big", "acct_seller", 90_000_000, "pending", 1), 1);
+    for i in 0..5_000 {
+        monitor.deliver(&transfer(&format!("tr_{i}"), 100, 2, &[]), 1);
+    }
+    let began = std::time::Instant::now();
+    assert!(!monitor.sweep(2));
+    assert_eq!(monitor.book.blocked.len(), 5_001);
+    assert!(began.elapsed().as_secs() < 30, "the joint try took {:?}", began.elapsed());
+}
