@@ -28,7 +28,7 @@ pub fn open(path: &Path) -> Result<Connection, StoreError> {
     write_ahead(&conn)?;
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-         PRAGMA cache_size = -8192; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -32768; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
          PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 16000;",
     )?;
     upgrade(&mut conn, path)?;
