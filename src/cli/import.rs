@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
 
 use clap::Args;
 use serde_json::json;
@@ -13,7 +14,7 @@ use super::output;
 use super::status::failed;
 use crate::store::schema;
 use crate::store::writer::{Answer, Arrival, Writer};
-use crate::stripe::noisy::{Events, Found};
+use crate::stripe::noisy::Events;
 
 /// Events per commit.
 const GROUP: usize = 512;
@@ -42,19 +43,21 @@ pub fn run(args: &ImportArgs, common: &Common) -> Result<(), Failure> {
     let conn = schema::open(&settings.database).map_err(failed)?;
     let mut writer = Writer::new(conn, settings.live, settings.profile).map_err(failed)?;
     let mut count = Count::default();
-    let mut group: Vec<Found> = Vec::with_capacity(GROUP);
-    for found in Events::new(input) {
-        group.push(found.map_err(|e| Failure::Environment(format!("cannot read {}: {e}", args.file.display())))?);
-        if group.len() == GROUP {
-            store(&mut writer, &mut group, &mut count)?;
+    // Reading and parsing on one core, writing on the other.
+    let (sender, groups) = std::sync::mpsc::sync_channel::<Group>(4);
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(move || read(input, &sender));
+        for group in groups {
+            store(&mut writer, group, &mut count)?;
         }
-    }
-    store(&mut writer, &mut group, &mut count)?;
+        let read = reading.join().map_err(|_| Failure::Environment("reading stopped".to_owned()))?;
+        read.map_err(|e| Failure::Environment(format!("cannot read {}: {e}", args.file.display())))
+    })?;
     writer.sweep(crate::daemon::now_ms()).map_err(failed)?;
     report(&count, common.json)
 }
 
-fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(BufReader::new(io::stdin())));
     }
@@ -62,10 +65,25 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
 }
 
-fn store(writer: &mut Writer, group: &mut Vec<Found>, count: &mut Count) -> Result<(), Failure> {
-    let now_ms = crate::daemon::now_ms();
-    let lines: Vec<u64> = group.iter().map(|found| found.line).collect();
-    let batch: Vec<Arrival> = group.drain(..).map(|found| Arrival::new(found.body, now_ms)).collect();
+/// Parsed events with the lines they begin on.
+type Group = (Vec<Arrival>, Vec<u64>);
+
+/// Reads to the end, a group at a time. Stops early when nobody takes them any more: the writer has failed and says so.
+fn read(input: Box<dyn BufRead + Send>, groups: &SyncSender<Group>) -> io::Result<()> {
+    let mut group = Group::default();
+    for found in Events::new(input) {
+        let found = found?;
+        group.0.push(Arrival::new(found.body, crate::daemon::now_ms()));
+        group.1.push(found.line);
+        if group.0.len() == GROUP && groups.send(std::mem::take(&mut group)).is_err() {
+            return Ok(());
+        }
+    }
+    let _ = groups.send(group);
+    Ok(())
+}
+
+fn store(writer: &mut Writer, (batch, lines): Group, count: &mut Count) -> Result<(), Failure> {
     for (answer, line) in writer.ingest(&batch).map_err(failed)?.into_iter().zip(lines) {
         match answer {
             Answer::Stored { .. } => count.stored += 1,
