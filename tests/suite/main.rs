@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cases_payouts;
 mod chaos;
 mod contract;
 mod crash;
