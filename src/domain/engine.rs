@@ -87,7 +87,7 @@ impl Engine {
                         credited.push(account.clone());
                     }
                     if change.total() < 0 && after.total() < 0 {
-                        owed = Some(format!("owed: {} now owes {}", account.0, account.1.money(-after.total())));
+                        owed = Some(guard::owed(account, after.total()));
                     }
                 }
                 Err(Refusal::Needs(needs)) => return Ok(Posting::Lacks(needs)),

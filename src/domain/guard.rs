@@ -103,6 +103,11 @@ pub fn check(account: &Account, before: Balance, change: Balance, mode: Mode) ->
     Ok(after)
 }
 
+/// The alert about a debt (R5). `total` is below zero.
+pub fn owed(account: &Account, total: i64) -> String {
+    format!("owed: {} now owes {}", account.0, account.1.money(total.saturating_neg()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,7 +31,10 @@ impl Engine {
             let mut credited: BTreeSet<Account> = BTreeSet::new();
             for row in &group {
                 book.post(Some(row.seq), &row.object, &row.legs, now_ms)?;
-                finish(book, row, None, now_ms)?;
+            }
+            for row in &group {
+                let owed = owed(book, row)?;
+                finish(book, row, owed, now_ms)?;
                 credited.extend(row.legs.iter().filter_map(|l| Some((l.to.owner()?.clone(), l.currency))));
             }
             self.wake(book, credited.into_iter().collect(), now_ms)?;
@@ -39,6 +42,17 @@ impl Engine {
         }
         Ok(moved)
     }
+}
+
+/// A debt that the group leaves where this row debits is said to be one.
+fn owed<B: Book>(book: &mut B, row: &Blocked) -> Result<Option<String>, B::Error> {
+    for (account, change) in guard::net(&row.legs).unwrap_or_default() {
+        let total = book.balance(&account)?.total();
+        if change.total() < 0 && total < 0 {
+            return Ok(Some(guard::owed(&account, total)));
+        }
+    }
+    Ok(None)
 }
 
 fn find_group<B: Book>(book: &mut B, rows: Vec<Blocked>) -> Result<Option<Vec<Blocked>>, B::Error> {

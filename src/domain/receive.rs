@@ -128,7 +128,7 @@ impl Engine {
         let is_new = change.as_ref().is_some_and(|c| c.before.is_none());
         let posted = if is_new { Vec::new() } else { book.posted(&snapshot.object)? };
         let own = snapshot.legs.len().saturating_sub(if self.rules.snapshot_legs { usize::MAX } else { 1 });
-        let legs = match leg::missing(&snapshot.legs[own..], &posted) {
+        let mut legs = match leg::missing(&snapshot.legs[own..], &posted) {
             Ok(legs) => legs,
             Err(why) => return Ok(Outcome::stuck(why)),
         };
@@ -147,6 +147,8 @@ impl Engine {
                 return Ok(Outcome::skipped(format!("superseded by {}, which waits", open.key.event)));
             }
             book.unblock(&open, &Outcome::skipped(format!("superseded by {}", key.event)), now_ms)?;
+            // A snapshot that says less than an older one (no fees, since it was not read with them) takes nothing away.
+            legs.extend(open.legs.iter().filter(|l| !snapshot.legs.iter().any(|own| own.name == l.name)).cloned());
             attempts = open.attempts;
             next_ms = open.next_ms.unwrap_or(next_ms);
         }

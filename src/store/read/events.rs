@@ -66,6 +66,14 @@ pub(super) fn states(filter: &Filter) -> Vec<State> {
     filter.states.iter().filter_map(|word| State::parse(word)).collect()
 }
 
+/// A condition that lets the partial index of the rarer states be used: its own words must stand in the query.
+pub(super) fn in_state(state: State) -> String {
+    match state {
+        State::Received | State::Applied => format!("state = {}", state.code()),
+        _ => format!("state IN (1, 2, 4, 5, 6) AND state = {}", state.code()),
+    }
+}
+
 impl Reader {
     /// A page of events by arrival number, both modes. Rows come in the asked order also when read backwards.
     pub fn events(&self, filter: &Filter, direction: Direction, page: &Page<i64>) -> Result<Vec<EventRow>, StoreError> {
@@ -78,7 +86,7 @@ impl Reader {
         for state in asked {
             let mut query = Query::new(SELECT);
             if let Some(state) = state {
-                query.only(format!("state = {}", state.code()));
+                query.only(in_state(state));
             }
             if let Some(seq) = page.cursor {
                 query.with(&format!("seq {compare} ?"), [seq.into()]);

@@ -33,7 +33,7 @@ impl Reader {
                 break;
             }
             let mut query = Query::new(events::SELECT);
-            query.only(format!("state = {}", state.code())).with("livemode = ?", [self.live.into()]);
+            query.only(events::in_state(state)).with("livemode = ?", [self.live.into()]);
             if let Some((_, seq)) = page.cursor.filter(|_| i == start) {
                 query.with(if page.before { "seq > ?" } else { "seq < ?" }, [seq.into()]);
             }

@@ -38,19 +38,23 @@ impl Reader {
     /// A page of the journal, newest first.
     pub fn journal(&self, filter: &Filter, page: &Page<i64>) -> Result<Vec<JournalRow>, StoreError> {
         let order = if page.before { "j.id ASC" } else { "j.id DESC" };
+        // Each balance's legs are in order in its own index; a set of balances would have to be sorted.
+        let sides: Vec<(&str, Option<i64>)> = match &filter.account {
+            None => vec![("", None)],
+            Some(account) => {
+                let keys = self.balance_keys(account, filter.currency.as_ref())?;
+                keys.into_iter().flat_map(|key| [("j.debit", Some(key)), ("j.credit", Some(key))]).collect()
+            }
+        };
         let mut rows = Vec::new();
-        let sides: &[&str] = if filter.account.is_some() { &["j.debit", "j.credit"] } else { &[""] };
-        for side in sides {
+        for (side, key) in &sides {
             let mut query = Query::new(SELECT);
             query.with("j.livemode = ?", [self.live.into()]);
             if let Some(id) = page.cursor {
                 query.with(if page.before { "j.id > ?" } else { "j.id < ?" }, [id.into()]);
             }
-            if let Some(account) = &filter.account {
-                query.with(
-                    &format!("{side} IN (SELECT key FROM balances WHERE livemode = ? AND account = ?)"),
-                    [self.live.into(), account.clone().into()],
-                );
+            if let Some(key) = key {
+                query.with(&format!("{side} = ?"), [(*key).into()]);
             }
             query.equals("j.object", filter.object.as_ref()).equals("j.currency", filter.currency.as_ref());
             query.contains(&["object", "leg", "event", "debited", "credited"], filter.text.as_ref());
@@ -65,6 +69,14 @@ impl Reader {
             rows.reverse();
         }
         Ok(rows)
+    }
+
+    /// The rows of an account's balances, in one currency or in all.
+    fn balance_keys(&self, account: &str, currency: Option<&String>) -> Result<Vec<i64>, StoreError> {
+        let mut query = Query::new("SELECT key FROM balances");
+        query.with("livemode = ? AND account = ?", [self.live.into(), account.to_owned().into()]);
+        query.equals("currency", currency);
+        query.rows(&self.conn, "key", MOST, |row| row.get(0))
     }
 
     /// An object's legs, oldest first.

@@ -79,7 +79,10 @@ impl Reader {
                 .map(|s| s.as_str())
                 .filter(|word| filter.states.iter().any(|s| s == word))
                 .collect();
-            query.only(format!("status IN ('{}')", words.join("', '")));
+            match words.as_slice() {
+                [one] => query.only(format!("status = '{one}'")),
+                _ => query.only(format!("status IN ('{}')", words.join("', '"))),
+            };
         }
         query.equals("account", filter.account.as_ref()).equals("currency", filter.currency.as_ref());
         query.equals("id", filter.object.as_ref());
