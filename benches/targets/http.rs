@@ -39,28 +39,74 @@ pub fn run() {
     }
 }
 
+/// One connection against the disk itself, repeats against fresh events, the file against what came in.
+pub fn run_single() {
+    let requests = requests(0, 4_000);
+    let dir = tempfile::tempdir().expect("a scratch folder");
+    let sync = disk_sync(dir.path());
+    let daemon = Daemon::start(options(dir.path())).expect("a daemon");
+    let single = load(daemon.addr, &requests, 1);
+    let (p50, p99) = (single.percentile(50), single.percentile(99));
+    let text = format!("T4 one connection: p50 {:.2} ms / fdatasync p50 {:.2} ms", ms(p50), ms(sync.percentile(50)));
+    report(&text, &format!("{:.1}x", ms(p50) / ms(sync.percentile(50))), "T4 <= 3x");
+    let text = format!("T4 one connection: p99 {:.2} ms / fdatasync p99 {:.2} ms", ms(p99), ms(sync.percentile(99)));
+    report(&text, &format!("{:.1}x", ms(p99) / ms(sync.percentile(99))), "T4 <= 4x");
+    let fresh = self::requests(4_000, 40_000);
+    let first = load(daemon.addr, &fresh, 64).rate;
+    let again = load(daemon.addr, &fresh, 64).rate;
+    report("T11 repeats against fresh events", &format!("{:.2}x", again / first), "T11 >= 1.2x");
+    drop(daemon);
+    let raw: u64 = (0..44_000).map(|n| events::body(n, 500).len() as u64).sum();
+    let conn = payout_ledger::store::schema::open(&dir.path().join("bench.db")).expect("the database");
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("a checkpoint");
+    let file = std::fs::metadata(dir.path().join("bench.db")).expect("the file").len();
+    report("T16 file against raw payloads", &format!("{:.2}x", file as f64 / raw as f64), "T16 <= 1.35x");
+    let naive = naive_rate();
+    report(
+        &format!("T3 c=64: ours / one transaction per event, one writer ({naive:.0} per s)"),
+        &format!("{:.1}x", first / naive),
+        "T3 >= 7x",
+    );
+}
+
+/// How long an append of 4 KiB and its fdatasync take.
+fn disk_sync(dir: &std::path::Path) -> Load {
+    use std::io::Write;
+    let mut file = std::fs::File::create(dir.join("sync")).expect("a file");
+    let began = Instant::now();
+    let mut latencies: Vec<Duration> = (0..2_000)
+        .map(|_| {
+            let sent = Instant::now();
+            file.write_all(&[7; 4_096]).expect("written");
+            file.sync_data().expect("synced");
+            sent.elapsed()
+        })
+        .collect();
+    latencies.sort_unstable();
+    Load { rate: 2_000.0 / began.elapsed().as_secs_f64(), latencies }
+}
+
+/// What a receiver without group commit could do at the most: verified and parsed, one transaction each, no HTTP.
+fn naive_rate() -> f64 {
+    use payout_ledger::store::writer::{Arrival, Writer};
+    let dir = tempfile::tempdir().expect("a scratch folder");
+    let conn = payout_ledger::store::schema::open(&dir.path().join("naive.db")).expect("a database");
+    let mut writer = Writer::new(conn, false, Profile::default()).expect("a writer");
+    let bodies: Vec<String> = (0..5_000).map(|n| events::body(n, 500)).collect();
+    let began = Instant::now();
+    for body in bodies {
+        writer.ingest(&[Arrival::new(body.into_bytes(), 1)]).expect("stored");
+    }
+    5_000.0 / began.elapsed().as_secs_f64()
+}
+
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
 /// Bare axum and ours with the same requests; per second each, and our latencies.
 fn round(connections: usize) -> (f64, f64, Load) {
-    let secret = Secret::new(&SecretString::from(SECRET.to_owned())).expect("a secret");
-    let now = payout_ledger::daemon::now_ms() / 1_000;
-    let requests: Arc<Vec<Vec<u8>>> = Arc::new(
-        (0..40_000)
-            .map(|n| {
-                let body = events::body(n, 500);
-                let head = format!(
-                    "POST /webhook HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nStripe-Signature: {}\r\n\
-                     Content-Length: {}\r\n\r\n",
-                    secret.sign(now, body.as_bytes()),
-                    body.len()
-                );
-                [head.as_bytes(), body.as_bytes()].concat()
-            })
-            .collect(),
-    );
+    let requests = requests(0, 40_000);
     let bare = Bare::start();
     let echo = load(bare.addr, &requests, connections).rate;
     drop(bare);
@@ -72,6 +118,23 @@ fn round(connections: usize) -> (f64, f64, Load) {
     let inbox = Reader::open(&database, false).expect("a reader").summary().expect("a summary").inbox;
     assert_eq!((inbox.waiting, inbox.stuck, inbox.received), (0, 0, 0), "nothing is left behind");
     (echo, ours.rate, ours)
+}
+
+/// `count` signed requests from the stream's `first` event on.
+fn requests(first: u64, count: u64) -> Arc<Vec<Vec<u8>>> {
+    let secret = Secret::new(&SecretString::from(SECRET.to_owned())).expect("a secret");
+    let now = payout_ledger::daemon::now_ms() / 1_000;
+    let request = |n| {
+        let body = events::body(n, 500);
+        let head = format!(
+            "POST /webhook HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nStripe-Signature: {}\r\n\
+             Content-Length: {}\r\n\r\n",
+            secret.sign(now, body.as_bytes()),
+            body.len()
+        );
+        [head.as_bytes(), body.as_bytes()].concat()
+    };
+    Arc::new((first..first + count).map(request).collect())
 }
 
 fn options(dir: &std::path::Path) -> Options {

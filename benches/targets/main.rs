@@ -10,7 +10,7 @@ mod http;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let benches: [(&str, fn()); 2] = [("engine", engine::run), ("http", http::run)];
+    let benches: [(&str, fn()); 3] = [("engine", engine::run), ("single", http::run_single), ("http", http::run)];
     for (name, run) in benches {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
             println!("# {name}");

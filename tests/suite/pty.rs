@@ -235,3 +235,26 @@ fn without_a_terminal_it_says_what_to_do() {
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(line.contains("needs a terminal") && line.lines().count() == 1, "{line}");
 }
+
+#[test]
+fn the_lab_is_walked_step_by_step_and_back() {
+    let dir = memory_dir();
+    let mut terminal = Terminal::start(&dir.path().join("ledger.db"), &[]);
+    terminal.until("the first run", |t| t.contains("No payouts yet"));
+    terminal.press("6");
+    terminal.until("the lab", |t| t.contains("Ordering Lab") && t.contains("only forwards (ours)"));
+    terminal.until("the end of an order", |t| t.contains("step 5 of 5"));
+    terminal.press("\u{1b}[D");
+    terminal.until("the step before", |t| t.contains("step 4 of 5"));
+    terminal.press("\u{1b}[C");
+    terminal.until("the end again", |t| t.contains("step 5 of 5"));
+    let scenario = |text: &str| text.lines().find(|l| l.contains("scenario")).unwrap_or_default().to_owned();
+    let now = scenario(&terminal.text());
+    terminal.press("s");
+    terminal.until("another scenario", |t| scenario(t) != now && t.contains("only forwards (ours)"));
+    terminal.press("t");
+    terminal.until("a rule switched off", |t| !t.contains("all our rules are on"));
+    terminal.press("qy");
+    assert_eq!(terminal.end(), 0);
+    terminal.given_back();
+}
