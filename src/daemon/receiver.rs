@@ -26,6 +26,8 @@ use crate::store::writer::{Answer, Arrival};
 pub const MAX_BODY: usize = 4 << 20;
 /// A client that sends nothing for this long is let go.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a client that is in the middle of a delivery is waited for when we stop. What it has not sent is not promised.
+const GRACE: Duration = Duration::from_secs(5);
 /// Connections at once; more wait to be accepted.
 const CONNECTIONS: usize = 2_048;
 /// After an accept failed (no file descriptors left), how long to rest.
@@ -101,7 +103,7 @@ pub async fn serve(listeners: Vec<TcpListener>, intake: Intake, stop: watch::Rec
     futures::future::join_all(accepting).await;
     // Every seat back: every connection has ended.
     let all = u32::try_from(CONNECTIONS).unwrap_or(u32::MAX);
-    let _ = tokio::time::timeout(PATIENCE, room.acquire_many(all)).await;
+    let _ = tokio::time::timeout(GRACE, room.acquire_many(all)).await;
 }
 
 async fn connection(stream: TcpStream, intake: Arc<Intake>, mut stop: watch::Receiver<bool>) {
