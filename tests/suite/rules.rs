@@ -326,3 +326,33 @@ fn thousands_that_could_help_each_other_cost_a_bounded_time() {
     assert_eq!(monitor.book.blocked.len(), 5_001);
     assert!(began.elapsed().as_secs() < 30, "the joint try took {:?}", began.elapsed());
 }
+
+#[test]
+fn a_dispute_takes_once_however_its_transactions_are_listed() {
+    let dispute = |event: &str, kind: &str, nets: &[i64]| {
+        let transactions: Vec<_> = nets
+            .iter()
+            .enumerate()
+            .map(|(i, net)| json!({"id": format!("txn_{i}"), "amount": net, "net": net, "currency": "usd"}))
+            .collect();
+        let object = json!({
+            "id": "dp_1", "object": "dispute", "amount": 50, "currency": "usd", "status": "needs_response",
+            "balance_transactions": transactions,
+        });
+        parse(body(event, kind, "", 5, object).as_bytes()).unwrap()
+    };
+    let (taken, back) = ("charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated");
+    let events = [
+        charge("ch_1", 100, 1),
+        dispute("evt_bare", taken, &[]),
+        dispute("evt_fee", taken, &[-65]),
+        dispute("evt_back", back, &[-65, 50]),
+    ];
+    for rotate in 0..events.len() {
+        let mut order = events.to_vec();
+        order.rotate_left(rotate);
+        let monitor = run(Rules::default(), &order, true);
+        assert_eq!(total(&monitor, &platform()), 85, "rotated by {rotate}");
+        all_applied(&monitor);
+    }
+}

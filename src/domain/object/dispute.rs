@@ -1,6 +1,7 @@
 //! A dispute moves money by its balance transactions: withdrawn (a claim on the owner), later perhaps reinstated.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,7 +28,6 @@ struct Wire<'a> {
 
 #[derive(Deserialize)]
 struct Transaction {
-    id: String,
     #[serde(default)]
     net: Option<Minor>,
     amount: Minor,
@@ -40,24 +40,32 @@ pub(super) fn read(context: &Context<'_>, raw: &RawValue) -> Implied {
     let currency = Currency::parse(&dispute.currency)?;
     let amount = positive("dispute", dispute.amount.0)?;
     let claims = || Side::Claims(context.owner.clone());
-    let mut legs = Vec::new();
-    for transaction in dispute.balance_transactions.iter().flatten() {
-        let currency = Currency::parse(&transaction.currency)?;
+    // What was taken and what came back so far, per currency: both only grow, so a snapshot that lists fewer
+    // transactions (or none, then the dispute's own amount stands in) posts nothing twice.
+    let mut sums: BTreeMap<(bool, Currency), i64> = BTreeMap::new();
+    let transactions = dispute.balance_transactions.unwrap_or_default();
+    for transaction in &transactions {
         let net = transaction.net.unwrap_or(transaction.amount).0;
-        let (from, to) = if net < 0 { (claims(), Side::External) } else { (Side::External, claims()) };
-        if net != 0 {
-            legs.push(Leg::once(&transaction.id, from, to, net.abs(), currency));
-        }
+        let sum = sums.entry((net < 0, Currency::parse(&transaction.currency)?)).or_default();
+        *sum =
+            sum.checked_add(net.abs()).ok_or_else(|| "the dispute's transactions add up beyond 64 bits".to_owned())?;
     }
-    if legs.is_empty() {
-        legs.push(Leg::once("withdrawn", claims(), Side::External, amount, currency));
+    if transactions.is_empty() {
+        sums.insert((true, currency), amount);
         if context.kind.ends_with("funds_reinstated") {
-            legs.push(Leg::once("reinstated", Side::External, claims(), amount, currency));
+            sums.insert((false, currency), amount);
         }
     }
+    // Taken before given back.
+    let legs = sums.into_iter().rev().filter(|(_, total)| *total > 0).map(|((taken, currency), total)| {
+        let (name, from, to) =
+            if taken { ("withdrawn", claims(), Side::External) } else { ("reinstated", Side::External, claims()) };
+        Leg::cumulative(name, from, to, total, currency)
+    });
+    let legs: Vec<Leg> = legs.collect();
     Ok(Snapshot {
         object: dispute.id.into_owned(),
-        rank: i64::try_from(legs.len()).unwrap_or(i64::MAX),
+        rank: i64::try_from(transactions.len().max(legs.len())).unwrap_or(i64::MAX),
         status: dispute.status,
         amount,
         currency,
